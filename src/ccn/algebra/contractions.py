@@ -1,0 +1,193 @@
+"""Generalised contractions: what step 5 of the aggregation rule chooses from.
+
+A contraction takes a P-tensor H of order n to order n - p. It names the surviving axes of H, in
+their order, and partitions the other p axes into blocks; the axes of a block are set equal and
+summed::
+
+    C[i_survivors] = sum over one index per block of H[...]
+
+There are ``C(n, p) * Bell(p)`` of them. They are listed with the survivors in lexicographic order
+and, for each choice of survivors, the blocks in the order of :func:`set_partitions`.
+
+In a layer H is ``T`` (order k+1: axes 0..k-1 are those of the children's tensors, axis k is the
+stack), ``T (x) A`` (two more axes, k+1 and k+2) or ``T (x) T``. What is redundant then follows
+from the index pattern alone:
+
+* A symmetric: exchanging the two axes of A gives the same tensor;
+* A with zero diagonal: a block that holds both axes of A gives zero;
+* ``T (x) T``: exchanging the two factors gives the same tensor where it keeps the survivors' order.
+
+>>> [len(contractions(n, n - p)) for n, p in [(3, 1), (3, 3), (4, 3), (5, 3), (6, 3)]]
+[3, 5, 20, 50, 100]
+>>> c = contractions(5, 2)[0]
+>>> c.survivors, c.blocks, str(c)
+((0, 1), ((2, 3, 4),), 'abxxx->ab')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import combinations
+from string import ascii_letters
+from typing import Literal
+
+from ccn.algebra.partitions import set_partitions
+from ccn.errors import ConfigurationError
+
+__all__ = ["PRESETS", "Contraction", "MatrixClass", "Source", "contractions", "distinct", "preset", "reduce"]
+
+Source = Literal["H", "T", "TA", "TT", "U", "UA", "UU", "own"]
+PRESETS = ("distinct", "all", "paper10", "complete")
+_SUMMED = "xyzwvutsrqponmlkjihg" + ascii_letters[26:]
+
+
+@dataclass(frozen=True)
+class MatrixClass:
+    """What is known of A before any number is: is it symmetric, is its diagonal zero?"""
+
+    directed: bool = False
+    self_loops: bool = False
+
+    def __str__(self) -> str:
+        symmetry = "directed" if self.directed else "symmetric"
+        return f"{symmetry}, {'with' if self.self_loops else 'zero'} diagonal"
+
+    def covers(self, other: MatrixClass) -> bool:
+        """Whether every matrix of class ``other`` is of this class too."""
+        return self.directed >= other.directed and self.self_loops >= other.self_loops
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """One generalised contraction: a small value that prints as its einsum.
+
+    ``source`` says what H is: ``"T"``, ``"TA"`` for T (x) A, ``"TT"`` for T (x) T, ``"U"`` and
+    ``"UA"`` for children without an anchor, ``"own"`` for the node's own promoted activation
+    (no axis contracted), ``"H"`` where nothing is said. ``channel`` is the channel of A.
+    """
+
+    survivors: tuple[int, ...]
+    blocks: tuple[tuple[int, ...], ...]
+    source: Source = "H"
+    channel: int = 0
+
+    def __post_init__(self) -> None:
+        axes = sorted([*self.survivors, *(a for block in self.blocks for a in block)])
+        if axes != list(range(len(axes))) or list(self.survivors) != sorted(self.survivors) or not all(self.blocks):
+            raise ConfigurationError(
+                f"contraction with survivors {self.survivors} and blocks {self.blocks}: each axis 0..n-1 must "
+                "appear once, survivors in increasing order, no empty block"
+            )
+        if self.source in ("TA", "UA") and len(axes) < 2:
+            raise ConfigurationError(f"a contraction of {self.source} has at least A's two axes, got {axes}")
+
+    @property
+    def order_in(self) -> int:
+        """Order of H."""
+        return len(self.survivors) + sum(map(len, self.blocks))
+
+    @property
+    def order_out(self) -> int:
+        """Order of the result."""
+        return len(self.survivors)
+
+    @property
+    def kind(self) -> str:
+        """Sizes of the blocks as the paper writes them: ``1+1+1``, ``1+2`` or ``3`` for p = 3."""
+        return "+".join(str(n) for n in sorted(map(len, self.blocks))) or "0"
+
+    @cached_property
+    def letters(self) -> str:
+        """One letter per axis of H; equal letters are equal indices, a b c .. survive."""
+        letter = dict(zip(self.survivors, ascii_letters, strict=False))
+        for block, x in zip(self.blocks, _SUMMED, strict=False):
+            letter.update(dict.fromkeys(block, x))
+        return "".join(letter[a] for a in range(self.order_in))
+
+    @property
+    def einsum(self) -> str:
+        """The einsum of the factors of H, for example ``abx,xy->ab`` for T (x) A."""
+        cut = {"TA": self.order_in - 2, "UA": self.order_in - 2, "TT": self.order_in // 2, "UU": self.order_in // 2}.get(self.source)
+        inputs = self.letters if cut is None else f"{self.letters[:cut]},{self.letters[cut:]}"
+        return f"{inputs}->{ascii_letters[: self.order_out]}"
+
+    def __str__(self) -> str:
+        return f"own {self.einsum}" if self.source == "own" else self.einsum
+
+    def _renamed(self, axis: Sequence[int]) -> Contraction | None:
+        """The contraction after axis i of H was moved to ``axis[i]``; None if survivors change order."""
+        survivors = tuple(axis[a] for a in self.survivors)
+        if list(survivors) != sorted(survivors):
+            return None
+        blocks = tuple(sorted(tuple(sorted(axis[a] for a in block)) for block in self.blocks))
+        return replace(self, survivors=survivors, blocks=blocks)
+
+
+@lru_cache(maxsize=64)
+def contractions(order_in: int, order_out: int, source: Source = "H", channel: int = 0) -> tuple[Contraction, ...]:
+    """All generalised contractions from ``order_in`` to ``order_out``, in the documented order."""
+    if not 0 <= order_out <= order_in:
+        raise ConfigurationError(
+            f"a contraction cannot take order {order_in} to order {order_out}: "
+            "the order of the result lies between 0 and the order of the input"
+        )
+    return tuple(
+        Contraction(survivors, blocks, source, channel)
+        for survivors in combinations(range(order_in), order_out)
+        for blocks in set_partitions([a for a in range(order_in) if a not in survivors])
+    )
+
+
+def reduce(c: Contraction, matrix: MatrixClass = MatrixClass()) -> Contraction | None:  # noqa: B008 (frozen)
+    """The representative of ``c`` among contractions that agree for every A of the class, or None for zero.
+
+    The representative is the one that comes first in the enumeration.
+    """
+    n = c.order_in
+    identity = list(range(n))
+    if c.source in ("TA", "UA"):
+        u, v = n - 2, n - 1
+        if not matrix.self_loops and any(u in block and v in block for block in c.blocks):
+            return None
+        swap = None if matrix.directed else [*identity[:u], v, u]
+    elif c.source in ("TT", "UU"):
+        swap = identity[n // 2 :] + identity[: n // 2]
+    else:
+        swap = None
+    if swap is None:
+        return c
+    images = [image for image in (c._renamed(identity), c._renamed(swap)) if image is not None]
+    # A surviving with both its axes, [.., u, v], is its own image under the exchange: nothing to merge.
+    return min(images, key=lambda image: (image.survivors, _growth(image)))
+
+
+def _growth(c: Contraction) -> tuple[int, ...]:
+    """Place of the blocks in the order of set_partitions: the restricted growth string."""
+    number = {a: i for i, block in enumerate(sorted(c.blocks)) for a in block}
+    return tuple(number[a] for a in sorted(number))
+
+
+def distinct(all_of_them: Iterable[Contraction], matrix: MatrixClass = MatrixClass()) -> tuple[Contraction, ...]:  # noqa: B008
+    """The representatives of a set of contractions, each once, zeros left out."""
+    reduced = (reduce(c, matrix) for c in all_of_them)
+    return tuple(dict.fromkeys(c for c in reduced if c is not None))
+
+
+def preset(
+    name: str, order_in: int, order_out: int, source: Source, matrix: MatrixClass = MatrixClass(), channel: int = 0  # noqa: B008
+) -> tuple[Contraction, ...]:
+    """A set of contractions by name.
+
+    ``all``: every one; ``distinct``: one of each class of equal ones, no zeros (the same functions as
+    ``all``); ``paper10``: all blocks of size one, which is what the paper's experiments used.
+    """
+    everything = contractions(order_in, order_out, source, channel)
+    if name == "all":
+        return everything
+    if name == "distinct":
+        return distinct(everything, matrix)
+    if name == "paper10":
+        return tuple(c for c in everything if all(len(block) == 1 for block in c.blocks))
+    raise ConfigurationError(f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)} or list them")

@@ -1,0 +1,7 @@
+"""The packed engine: contraction plans, their index maps on a batch, and the aggregation itself."""
+
+from ccn.engine.aggregate import aggregate, invariants
+from ccn.engine.maps import Maps, build_maps, build_quantities
+from ccn.engine.plan import Plan, plan
+
+__all__ = ["Maps", "Plan", "aggregate", "build_maps", "build_quantities", "invariants", "plan"]

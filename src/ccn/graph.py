@@ -1,0 +1,389 @@
+"""Graphs and batches: the objects that everything else reads.
+
+A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency
+matrix A in row order (structure, numpy), and vertex features, edge weights and edge features
+(values, torch, with their dtype and their place in any autograd graph). A :class:`Batch` is the
+disjoint union of graphs, itself one large graph; it owns the caches of what is derived from its
+structure alone (composition schemes and index maps), so that they are built once per batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ccn.algebra.contractions import MatrixClass
+from ccn.errors import GraphError
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Batch", "Graph", "as_graph", "batch"]
+
+Int = NDArray[np.int64]
+
+
+def _values(values: Any, what: str, where: str) -> Tensor:
+    """A tensor of finite numbers that keeps dtype and gradient; lists become float32."""
+    try:
+        tensor = values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GraphError(f"{where}{what} are not a rectangular array of numbers ({error})") from None
+    if not isinstance(values, Tensor | np.ndarray) and tensor.is_floating_point():
+        tensor = tensor.to(torch.get_default_dtype())
+    if tensor.is_complex():
+        raise GraphError(f"{where}{what} are complex; ccn works with real numbers")
+    if tensor.is_floating_point() and not bool(torch.isfinite(tensor.detach()).all()):
+        place = tuple(torch.nonzero(~torch.isfinite(tensor.detach()))[0].tolist())
+        raise GraphError(f"{where}{what} hold a number that is not finite at {place}; remove or replace it")
+    return tensor
+
+
+def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
+    if isinstance(edges, Tensor):
+        edges = edges.detach().cpu().numpy()
+    elif isinstance(edges, Iterable) and not isinstance(edges, np.ndarray):
+        edges = list(edges)
+    try:
+        array = np.asarray(edges)
+    except ValueError:
+        array = np.empty(1)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise GraphError(
+            f"{where}edges must be pairs (u, v), shape (edges, 2); got shape {array.shape}"
+            + ("; transpose a (2, edges) index" if array.ndim == 2 and array.shape[0] == 2 else "")
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        bad = array.astype(np.float64) if np.issubdtype(array.dtype, np.floating) else None
+        if bad is None or not np.array_equal(bad, np.floor(bad)):
+            raise GraphError(f"{where}edges must hold vertex numbers (integers); got {array.dtype}")
+    return array.astype(np.int64)
+
+
+class Graph:
+    """A graph with vertex features, edge weights and, optionally, edge features.
+
+    Args:
+        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both
+            ways (both must then agree); ``[]`` is fine.
+        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every
+            vertex gets the constant 1.
+        n: number of vertices; taken from ``features`` where those are given.
+        weights: one nonzero number per given edge, ``A[u, v] = w``; 1 by default.
+        edge_features: one row per given edge.
+        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with
+            ``A[i, j]`` or ``A[j, i]`` nonzero.
+        self_loops: allow edges ``(u, u)``.
+        name: how errors call this graph.
+        mol: the RDKit molecule behind the graph, kept for those who look for rings or groups in it.
+
+    Example:
+        >>> g = Graph(edges=[(0, 1), (1, 2)], features=[[1.0], [2.0], [3.0]])
+        >>> g
+        Graph(n=3, edges=2, features=1)
+        >>> g.adjacency().tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        edges: ArrayLike | Tensor = (),
+        features: Any = None,
+        *,
+        n: int | None = None,
+        weights: Any = None,
+        edge_features: Any = None,
+        directed: bool = False,
+        self_loops: bool = False,
+        name: str | None = None,
+        mol: Any = None,
+    ) -> None:
+        where = f"graph {name}: " if name is not None else "graph: "
+        if features is None:
+            if n is None:
+                raise GraphError(f"{where}give features, or n= for a graph without them")
+            features = torch.ones(n, 1)
+        self.features = _values(features, "features", where)
+        if self.features.ndim == 1:
+            self.features = self.features[:, None]
+        if self.features.ndim != 2:
+            raise GraphError(f"{where}features must have shape (n, width), got {tuple(self.features.shape)}")
+        self.n = len(self.features) if n is None else int(n)
+        if self.n < 1:
+            raise GraphError(f"{where}a graph has at least one vertex")
+        if len(self.features) != self.n:
+            raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
+        self.name = name
+        self.mol = mol
+        self.directed, self.self_loops = bool(directed), bool(self_loops)
+        self.edges = _edge_array(edges, where)
+        self.weights = None if weights is None else _values(weights, "weights", where)
+        self.edge_features = None if edge_features is None else _values(edge_features, "edge features", where)
+        self._check_edges(where)
+        self.entries, self.entry_edge = self._entries(where)
+
+    @property
+    def matrix_class(self) -> MatrixClass:
+        """The class of A that this graph declares."""
+        return MatrixClass(self.directed, self.self_loops)
+
+    def _check_edges(self, where: str) -> None:
+        e = self.edges
+
+        def edge(i: int) -> str:
+            return f"edge {i} ({e[i, 0]}, {e[i, 1]})"
+
+        bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
+        if bad.size:
+            missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
+            raise GraphError(
+                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; vertices count from 0"
+            )
+        loops = np.flatnonzero(e[:, 0] == e[:, 1])
+        if loops.size and not self.self_loops:
+            raise GraphError(f"{where}{edge(loops[0])} is a self-loop; remove it or pass self_loops=True")
+        if self.weights is not None:
+            if self.weights.shape != (len(e),):
+                raise GraphError(f"{where}{len(e)} edges, but weights of shape {tuple(self.weights.shape)}")
+            zero = torch.nonzero(self.weights.detach() == 0)
+            if len(zero):
+                raise GraphError(f"{where}{edge(int(zero[0]))} has weight 0; leave such an edge out")
+        if self.edge_features is not None:
+            if self.edge_features.ndim == 1:
+                self.edge_features = self.edge_features[:, None]
+            if self.edge_features.ndim != 2 or len(self.edge_features) != len(e):
+                raise GraphError(f"{where}{len(e)} edges, but edge features of shape {tuple(self.edge_features.shape)}")
+
+    def _entries(self, where: str) -> tuple[Int, Int]:
+        """The nonzero places of A in row order, (2, nnz), and the given edge behind each."""
+        u, v = self.edges[:, 0], self.edges[:, 1]
+        number = np.arange(len(u))
+        if not self.directed:
+            off = u != v
+            u, v, number = np.concatenate([u, v[off]]), np.concatenate([v, u[off]]), np.concatenate([number, number[off]])
+        key = u * self.n + v
+        order = np.argsort(key, kind="stable")
+        key, number = key[order], number[order]
+        twice = np.flatnonzero(key[1:] == key[:-1])
+        if twice.size:
+            # Both (u, v) and (v, u) were given: fine when undirected, and then the two must agree.
+            first, second = number[twice], number[twice + 1]
+            same = (self.edges[first] == self.edges[second]).all(1)
+            if self.directed or same.any():
+                i = int(second[np.flatnonzero(same)[0]] if same.any() else second[0])
+                raise GraphError(f"{where}edge {i} ({u[order][twice[0]]}, {v[order][twice[0]]}) is given more than once")
+            for what, values in (("weight", self.weights), ("features", self.edge_features)):
+                if values is None:
+                    continue
+                rows = values.detach()
+                differ = (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
+                if bool(differ.any()):
+                    i, j = int(first[int(differ.nonzero()[0])]), int(second[int(differ.nonzero()[0])])
+                    raise GraphError(
+                        f"{where}edges {i} and {j} are one undirected edge given both ways, but their {what} "
+                        "differ: A is not symmetric; make them agree or pass directed=True"
+                    )
+            # Each place of A takes its value from the edge that was given in its own direction.
+            own = self.edges[second, 0] == key[twice] // self.n
+            number[twice] = np.where(own, second, first)
+            keep = np.ones(len(key), dtype=bool)
+            keep[twice + 1] = False
+            key, number = key[keep], number[keep]
+        return np.stack([key // self.n, key % self.n]), number
+
+    def adjacency(self) -> Tensor:
+        """A as a dense (n, n) tensor; gradients flow to the weights."""
+        w = entry_weights(self.weights, self.entry_edge)
+        index = torch.from_numpy(self.entries)
+        return torch.zeros(self.n, self.n, dtype=w.dtype, device=w.device).index_put((index[0], index[1]), w)
+
+    def permute(self, sigma: Sequence[int]) -> Graph:
+        """The same graph with vertex i renamed ``sigma[i]``."""
+        s = np.asarray(sigma)
+        return Graph(
+            s[self.edges] if len(self.edges) else [],
+            self.features[torch.from_numpy(np.argsort(s))],
+            weights=self.weights,
+            edge_features=self.edge_features,
+            directed=self.directed,
+            self_loops=self.self_loops,
+            name=self.name,
+            mol=None if self.mol is None else _renumbered(self.mol, np.argsort(s)),
+        )
+
+    def __repr__(self) -> str:
+        extra = "".join(f", {flag}=True" for flag in ("directed", "self_loops") if getattr(self, flag))
+        return f"Graph(n={self.n}, edges={len(self.edges)}, features={self.features.shape[1]}{extra})"
+
+    # Conversions live in ccn.interop; these are their front doors.
+
+    @classmethod
+    def from_adjacency(cls, a: Any, features: Any = None, **options: Any) -> Graph:
+        """From a dense or scipy sparse adjacency matrix; see :func:`ccn.interop.from_adjacency`."""
+        from ccn.interop import from_adjacency
+
+        return from_adjacency(a, features, **options)
+
+    @classmethod
+    def from_networkx(cls, g: networkx.Graph, **options: Any) -> Graph:
+        """From a NetworkX graph; see :func:`ccn.interop.from_networkx`."""
+        from ccn.interop import from_networkx
+
+        return from_networkx(g, **options)
+
+    @classmethod
+    def from_pyg(cls, data: Any, **options: Any) -> Graph:
+        """From a PyG ``Data``; see :func:`ccn.interop.from_pyg`."""
+        from ccn.interop import from_pyg
+
+        return from_pyg(data, **options)
+
+    @classmethod
+    def from_rdkit(cls, mol: Any, **options: Any) -> Graph:
+        """From an RDKit molecule; see :func:`ccn.interop.from_rdkit`."""
+        from ccn.interop import from_rdkit
+
+        return from_rdkit(mol, **options)
+
+    @classmethod
+    def from_smiles(cls, smiles: str, **options: Any) -> Graph:
+        """From a SMILES string; see :func:`ccn.interop.from_smiles`."""
+        from ccn.interop import from_smiles
+
+        return from_smiles(smiles, **options)
+
+
+def entry_weights(weights: Tensor | None, entry_edge: Int) -> Tensor:
+    """The values of the nonzero places of A, one per entry."""
+    if weights is None:
+        return torch.ones(len(entry_edge))
+    return weights[torch.from_numpy(entry_edge).to(weights.device)]
+
+
+class Batch:
+    """Several graphs as one: vertices, edges and entries numbered through. Made by :func:`batch`.
+
+    Attributes:
+        graphs: the graphs, in order.
+        n: number of vertices of all graphs.
+        start: (graphs+1,) first vertex of each graph.
+        features: (n, width).
+        entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
+        entry_edge: (nnz,) the edge behind each entry, numbered through.
+        weights, edge_features: values per edge, or None.
+    """
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        if not graphs:
+            raise GraphError("a batch needs at least one graph")
+        self.graphs = list(graphs)
+        first = self.graphs[0]
+        for i, g in enumerate(self.graphs):
+            if g.features.shape[1] != first.features.shape[1]:
+                raise GraphError(
+                    f"graph {i}: features have width {g.features.shape[1]}, those of graph 0 {first.features.shape[1]}; "
+                    "all graphs of a batch need one common width"
+                )
+        self.start = _starts([g.n for g in self.graphs])
+        edge_start = _starts([len(g.edges) for g in self.graphs])
+        nnz = [g.entries.shape[1] for g in self.graphs]
+        self.n = int(self.start[-1])
+        self.features = torch.cat([g.features for g in self.graphs])
+        self.entries: Int = np.concatenate([g.entries for g in self.graphs], axis=1) + np.repeat(self.start[:-1], nnz)
+        self.entry_edge: Int = np.concatenate([g.entry_edge for g in self.graphs]) + np.repeat(edge_start[:-1], nnz)
+        self.weights = self._edge_values("weights", [g.weights for g in self.graphs])
+        self.edge_features = self._edge_values("edge_features", [g.edge_features for g in self.graphs])
+        self._cache: dict[Hashable, Any] = {}
+
+    def _edge_values(self, what: str, values: list[Tensor | None]) -> Tensor | None:
+        given = [v for v in values if v is not None]
+        if not given:
+            return None
+        filled = []
+        for i, (g, v) in enumerate(zip(self.graphs, values, strict=True)):
+            if v is None and what == "edge_features" and len(g.edges):
+                raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
+            if v is None:
+                v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
+            if v.shape[1:] != given[0].shape[1:]:
+                raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
+            filled.append(v)
+        return torch.cat(filled)
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        return f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
+
+    @cached_property
+    def graph_of(self) -> Int:
+        """(n,) the graph of each vertex."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @cached_property
+    def matrix_class(self) -> MatrixClass:
+        """The narrowest class that covers every graph's A."""
+        return MatrixClass(any(g.directed for g in self.graphs), any(g.self_loops for g in self.graphs))
+
+    @property
+    def device(self) -> torch.device:
+        return self.features.device
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch with its values on ``device``; structure that is already built is kept."""
+        moved = object.__new__(Batch)
+        moved.__dict__.update(self.__dict__)
+        for name in ("features", "weights", "edge_features"):
+            value = getattr(self, name)
+            setattr(moved, name, None if value is None else value.to(device))
+        return moved
+
+    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """What was stored under ``key``, built the first time: for structure, never for values."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+
+def _renumbered(mol: Any, order: Int) -> Any:
+    from rdkit.Chem import RenumberAtoms
+
+    return RenumberAtoms(mol, order.tolist())
+
+
+def _starts(counts: Sequence[int]) -> Int:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+
+
+def as_graph(thing: Any, where: str = "") -> Graph:
+    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix."""
+    if isinstance(thing, Graph):
+        return thing
+    from ccn.interop import convert
+
+    return convert(thing, where)
+
+
+def batch(graphs: Any) -> Batch:
+    """The disjoint union of graphs (or of whatever :func:`as_graph` understands) as one batch.
+
+    Example:
+        >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
+        Batch(graphs=2, n=3, entries=2, features=1)
+    """
+    if isinstance(graphs, Batch):
+        return graphs
+    if isinstance(graphs, Graph | str):
+        graphs = [graphs]
+    elif hasattr(graphs, "to_data_list"):
+        graphs = graphs.to_data_list()
+    return Batch([as_graph(g, f"graph {i}: ") for i, g in enumerate(graphs)])

@@ -1,0 +1,253 @@
+"""Covariant aggregation as a module: the rule of the paper for all nodes of a level at once.
+
+The six steps stand in :func:`ccn.reference.aggregate`, literally. This layer owns what is learned,
+``weight`` (out, contractions, in), ``bias`` (out,) and, where the scheme has children without an
+anchor, ``weight_free``; the engine computes the same result packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from ccn.algebra.contractions import Contraction, MatrixClass, Source, preset
+from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
+from ccn.engine.aggregate import aggregate
+from ccn.engine.maps import build_maps
+from ccn.engine.matrices import Matrices
+from ccn.engine.plan import Map, plan
+from ccn.engine.square import square_maps
+from ccn.errors import ConfigurationError
+from ccn.layers.activation import Activation
+from ccn.layers.initialisation import scales
+from ccn.schemes.composition import Level
+
+__all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "list_maps"]
+
+Adjacency = bool | Literal["both"]
+Choice = str | Sequence[Map]
+
+NONLINEARITIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "elu": nn.functional.elu,
+    "gelu": nn.functional.gelu,
+    "leaky_relu": nn.functional.leaky_relu,
+    "silu": nn.functional.silu,
+    "softplus": nn.functional.softplus,
+    "tanh": torch.tanh,
+    "identity": lambda x: x,
+}
+
+
+def _own(k: int, k_out: int) -> Map:
+    """The node's own activation as order k': surplus trailing axes summed, missing ones spread along."""
+    if k_out <= k:
+        return Contraction(tuple(range(k_out)), tuple((a,) for a in range(k_out, k)), "own")
+    return EquivariantMap(k, k_out, (*((a, k + a) for a in range(k)), *((k + a,) for a in range(k, k_out))), "own")
+
+
+def list_maps(
+    choice: Choice,
+    k: int,
+    k_out: int,
+    *,
+    stacked: bool = True,
+    adjacency: Adjacency = True,
+    classes: Sequence[MatrixClass] = (MatrixClass(),),
+    self_product: bool = False,
+    own: bool = False,
+) -> tuple[Map, ...]:
+    """The Q's of a layer, in the order of ``weight``: of T, of T (x) A channel by channel, and the own one last.
+
+    ``choice`` is a preset or a list of contractions. With ``stacked=False`` the same for U, the sum of
+    the children without an anchor, which lacks the stacking axis.
+    """
+    plain: Source = "T" if stacked else "U"
+    product: Source = "TA" if stacked else "UA"
+    n = k + stacked
+    maps: list[Map] = []
+    if self_product:
+        if adjacency:
+            raise ConfigurationError("self_product=True is T (x) T without A: pass adjacency=False with it")
+        if k > 2:
+            raise ConfigurationError(f"self_product=True is offered for orders 0 to 2, not {k}")
+        maps += _chosen(choice, 2 * n, k_out, "TT" if stacked else "UU", MatrixClass())
+    elif choice == "complete":
+        if adjacency:
+            raise ConfigurationError("contractions='complete' is the basis of linear maps of T alone: pass adjacency=False")
+        maps += equivariant_maps(n, k_out, plain)
+    else:
+        if adjacency is False or adjacency == "both":
+            maps += _chosen(choice, n, k_out, plain, MatrixClass(), optional=adjacency == "both")
+        if adjacency is True or adjacency == "both":
+            for channel, matrix in enumerate(classes):
+                maps += _chosen(choice, n + 2, k_out, product, matrix, channel, optional=adjacency == "both")
+    if not maps:
+        raise ConfigurationError(
+            f"no contraction takes order {n}{' or ' + str(n + 2) if adjacency else ''} to order {k_out}: "
+            "an order may grow by one from level to level without A and by three with it"
+        )
+    return (*maps, _own(k, k_out)) if own else tuple(maps)
+
+
+def _chosen(
+    choice: Choice, n: int, k_out: int, source: Source, matrix: MatrixClass, channel: int = 0, optional: bool = False
+) -> Sequence[Map]:
+    """The contractions of a choice from order n to k_out; a listed one of another order is an error unless optional."""
+    if isinstance(choice, str):
+        return preset(choice, n, k_out, source, matrix, channel) if k_out <= n else ()
+    out: list[Map] = []
+    for c in choice:
+        if not isinstance(c, Contraction):
+            raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction")
+        if c.order_in == n and c.order_out == k_out and c.source in ("H", source):
+            out.append(replace(c, source=source, channel=channel))
+        elif not optional:
+            raise ConfigurationError(f"contraction {c} takes order {c.order_in} to {c.order_out}; this layer needs {n} to {k_out}")
+    return out
+
+
+class Aggregation(nn.Module):
+    """One covariant layer, from order k and ``in_channels`` to order k' and ``out_channels``.
+
+    Attributes:
+        contractions: the Q's, in the order of the second axis of ``weight``.
+        weight: (out, len(contractions), in).
+        weight_free: the same for children without an anchor along ``contractions_free``, or None.
+        bias: (out,).
+
+    See Also:
+        :func:`ccn.reference.aggregate`: the rule itself. :class:`ccn.CCN`: the network.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        order: int = 2,
+        order_out: int | None = None,
+        *,
+        contractions: Choice = "distinct",
+        adjacency: Adjacency = True,
+        own: bool = False,
+        self_product: bool = False,
+        classes: Sequence[MatrixClass] = (MatrixClass(),),
+        free: bool = False,
+        nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
+        norm: str | None = None,
+        dropout: float = 0.0,
+        level: int = 1,
+    ) -> None:
+        super().__init__()
+        self.order, self.order_out = order, order if order_out is None else order_out
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.self_product, self.classes = self_product, tuple(classes)
+        self.nonlinearity = _nonlinearity(nonlinearity)
+        free_choice = contractions if isinstance(contractions, str) else "distinct"
+        options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
+        self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
+        self.contractions_free: tuple[Map, ...] = ()
+        self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
+        self.bias = nn.Parameter(torch.zeros(out_channels))
+        self.weight_free: nn.Parameter | None
+        if free:
+            self.contractions_free = list_maps(free_choice, order, self.order_out, stacked=False, **options)  # type: ignore[arg-type]
+            self.weight_free = nn.Parameter(torch.empty(out_channels, len(self.contractions_free), in_channels))
+        else:
+            self.register_parameter("weight_free", None)
+        self.norm = _norm(norm, out_channels)
+        if not 0 <= dropout < 1:
+            raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
+        self.dropout = dropout
+        self.reset_parameters(level)
+
+    def reset_parameters(self, level: int = 1) -> None:
+        """Draw the weights: normal, with each contraction scaled to what it sums.
+
+        A contraction adds up to m^3 terms and A adds more. Its weights are divided by the RMS of its
+        result for children of all ones at this level of a fixed reference graph, so that every
+        contraction enters with the same strength and activations keep theirs from level to level.
+        """
+        for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
+            if weight is not None:
+                scale = scales(maps, self.order, self.order_out, self.classes, level)
+                live = sum(s > 0 for s in scale)
+                spread = torch.tensor([1 / s if s > 0 else 1.0 for s in scale], dtype=weight.dtype, device=weight.device)
+                with torch.no_grad():
+                    nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
+                    weight.mul_(spread[:, None])
+        nn.init.zeros_(self.bias)
+
+    def linear(self, f: Tensor, level: Level, matrices: Matrices, relu: bool = False) -> tuple[Tensor, Tensor | None]:
+        """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
+        if self.self_product:
+            return self._square(f, level, matrices), None
+        weights = [w for w in (self.weight, self.weight_free) if w is not None]
+        maps_of = (*self.contractions, *self.contractions_free)
+        p = plan(maps_of, self.order, self.order_out, self.classes)
+        maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
+        layout, vector, gather = matrices.quantities(p, level, maps)
+        weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
+        return aggregate(f, weight, self.bias, p, maps, level.below, level.nodes, (layout, vector), gather, relu)
+
+    def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
+        """The same with H = T (x) T."""
+        out = self.bias
+        for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
+            if weight is not None:
+                q = square_maps(f, maps, self.order, self.order_out, level, matrices)
+                out = out + torch.einsum("rqi,oqi->ro", q, weight)
+        return out
+
+    def forward(self, f: Tensor, level: Level, matrices: Matrices) -> Activation:
+        """The activation of a level from the packed activations of the nodes below it."""
+        fused = self.nonlinearity is torch.relu and self.norm is None and not self.self_product
+        data, invariants = self.linear(f, level, matrices, relu=fused)
+        if not fused:
+            data = self.nonlinearity(self.norm(data) if self.norm is not None else data)
+            invariants = None
+        if self.training and self.dropout:
+            data, invariants = self._drop(data, level), None
+        activation = Activation(data, level.nodes, self.order_out)
+        if invariants is not None:
+            activation.__dict__["invariants"] = invariants  # computed in the same pass
+        return activation
+
+    def _drop(self, data: Tensor, level: Level) -> Tensor:
+        """Dropout of whole channels of whole nodes: one draw for all entries of a tensor keeps it covariant."""
+        keep = torch.rand(len(level.nodes), data.shape[1], dtype=data.dtype, device=data.device) >= self.dropout
+        rows = torch.from_numpy(level.nodes.size**self.order_out).to(data.device)
+        return data * torch.repeat_interleave(keep / (1 - self.dropout), rows, dim=0).to(data.dtype)
+
+    def extra_repr(self) -> str:
+        free = f", free={len(self.contractions_free)}" if self.weight_free is not None else ""
+        return (
+            f"order {self.order} -> {self.order_out}, channels {self.in_channels} -> {self.out_channels}, "
+            f"contractions={len(self.contractions)}{free}"
+        )
+
+
+def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    if callable(choice):
+        return torch.relu if isinstance(choice, nn.ReLU) or choice is nn.functional.relu else choice
+    if choice not in NONLINEARITIES:
+        raise ConfigurationError(f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function")
+    return NONLINEARITIES[choice]
+
+
+def _norm(choice: str | None, channels: int) -> nn.Module | None:
+    """Normalisations that keep covariance: they treat every entry of a channel alike."""
+    if choice is None:
+        return None
+    if choice == "batch":
+        return nn.BatchNorm1d(channels)
+    if choice == "layer":
+        return nn.LayerNorm(channels)
+    raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
+
+

@@ -1,0 +1,87 @@
+"""How large a contraction's result is: measured once on a fixed reference graph.
+
+The reference is the Heawood graph (14 vertices of degree 3, no cycle shorter than 6): its balls are
+trees, like those of molecules, and it is small. Children of all ones stand for activations after a
+ReLU, which are not negative, so that sums add up rather than cancel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ccn.adjacency import Weights
+from ccn.algebra.contractions import MatrixClass
+from ccn.engine.aggregate import aggregate
+from ccn.engine.maps import build_maps
+from ccn.engine.matrices import Matrices
+from ccn.engine.plan import Map, plan
+from ccn.engine.square import square_maps
+from ccn.graph import Batch, Graph, Int, batch
+from ccn.schemes.composition import Composition
+from ccn.schemes.generators import Neighbourhoods, composition
+
+__all__ = ["readout_scales", "scales"]
+
+
+@dataclass(frozen=True)
+class _Ones:
+    """A stand-in channel: the reference's A, with ones on the diagonal where the class has one."""
+
+    self_loops: bool
+    width = 1
+
+    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
+        places = b.entries
+        if self.self_loops:
+            loops = np.tile(np.arange(b.n), (2, 1))
+            places = np.concatenate([places, loops], axis=1)
+            places = places[:, np.lexsort(places[::-1])]
+        return places, torch.ones(places.shape[1], 1)
+
+    matrix_class = Weights.matrix_class
+    dense = Weights.dense
+
+
+@cache
+def _reference(levels: int) -> tuple[Batch, Composition]:
+    edges = [(i, (i + 1) % 14) for i in range(14)] + [(i, (i + 5) % 14) for i in range(0, 14, 2)]
+    b = batch([Graph(edges, n=14)])
+    return b, composition(b, Neighbourhoods(), levels)
+
+
+@lru_cache(maxsize=256)
+def scales(maps: tuple[Map, ...], order: int, order_out: int, classes: tuple[MatrixClass, ...], level: int) -> tuple[float, ...]:
+    """The RMS of each Q for children of all ones, at this level of the reference graph."""
+    b, scheme = _reference(level)
+    at = replace(scheme.levels[level - 1], free=scheme.levels[level - 1].stacked, _cache={})
+    matrices = Matrices(b, [_Ones(c.self_loops) for c in classes], torch.float32)
+    ones = torch.ones(at.below.rows(order), 1)
+    with torch.no_grad():
+        if any(c.source in ("TT", "UU") for c in maps):
+            q = square_maps(ones, maps, order, order_out, at, matrices)[..., 0]
+        else:
+            p = plan(maps, order, order_out, classes)
+            index = build_maps(p, at)
+            layout, vector, gather = matrices.quantities(p, at, index)
+            each = torch.eye(len(maps))[..., None]
+            zero = torch.zeros(len(maps))
+            q, _ = aggregate(ones, each, zero, p, index, at.below, at.nodes, (layout, vector), gather, relu=False)
+    return tuple(q.square().mean(0).sqrt().tolist())
+
+
+def readout_scales(orders: Sequence[int]) -> list[list[float]]:
+    """For each level the value of each invariant of all ones on the reference graph."""
+    from ccn.engine.aggregate import invariants
+
+    _, scheme = _reference(max(1, len(orders) - 1))
+    out = []
+    for level, order in enumerate(orders):
+        nodes = scheme.nodes(level)
+        out.append(invariants(torch.ones(nodes.rows(order), 1), nodes, order).sum(0).tolist())
+    return out

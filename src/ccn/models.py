@@ -1,0 +1,241 @@
+"""The network: vertex features in, covariant levels, invariants of every level, a small MLP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from ccn.adjacency import AdjacencyChannel, Weights
+from ccn.algebra.contractions import Contraction, MatrixClass
+from ccn.algebra.partitions import bell
+from ccn.engine.matrices import Matrices
+from ccn.errors import ConfigurationError, GraphError, SchemeError
+from ccn.graph import Batch, batch
+from ccn.layers.activation import Activation
+from ccn.layers.aggregation import Adjacency, Aggregation, Choice
+from ccn.layers.initialisation import readout_scales
+from ccn.schemes.composition import Level
+from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
+from ccn.schemes.scheme import Scheme
+
+__all__ = ["CCN"]
+
+T = TypeVar("T")
+
+
+class CCN(nn.Module):
+    """A covariant compositional network.
+
+    Level 0 holds the embedded vertex features as tensors of shape (1, .., 1, channels). Every further
+    level aggregates the one below by the six steps of :func:`ccn.reference.aggregate`. The root reads
+    the invariants of all nodes of all levels, summed per graph, through an MLP with one hidden layer.
+
+    Args:
+        in_features: width of the vertex features.
+        out_features: width of the output.
+        order: order of the activations; one number, or one per level 0..levels.
+        levels: number of levels above the vertices.
+        channels: channels of the activations; one number, or one per level 0..levels.
+        contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
+            :class:`ccn.Contraction`; for all levels, or a list with one choice per level. By default
+            ``distinct``, and ``paper10`` (projections only) with ``self_product``.
+        adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
+            a list with one choice per level.
+        own: also read the node's own activation of the level below, as the last contraction.
+        directed, self_loops: what the graphs' A may be; decides which contractions are redundant.
+        scheme: a function from a graph to its :class:`ccn.Scheme`.
+        adjacency_channels: the matrices that stand for A; see :mod:`ccn.adjacency`.
+        self_product: use T (x) T in place of T (needs ``adjacency=False``).
+        nonlinearity: a name or a pointwise function.
+        norm: None, ``"batch"`` or ``"layer"``; both keep covariance.
+        dropout: probability of dropping a channel of a node, while training.
+        hidden: width of the MLP's hidden layer.
+
+    Example:
+        >>> import ccn
+        >>> net = ccn.CCN(in_features=1, out_features=1, channels=4)
+        >>> net([ccn.Graph([(0, 1), (1, 2)], n=3), ccn.Graph([], n=1)]).shape
+        torch.Size([2, 1])
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int = 1,
+        order: int | Sequence[int] = 2,
+        levels: int = 2,
+        channels: int | Sequence[int] = 16,
+        contractions: Choice | Sequence[Choice] | None = None,
+        adjacency: Adjacency | Sequence[Adjacency] = True,
+        own: bool = False,
+        directed: bool = False,
+        self_loops: bool = False,
+        scheme: SchemeGenerator = Neighbourhoods(),  # noqa: B008 (frozen)
+        *,
+        adjacency_channels: Sequence[AdjacencyChannel] = (Weights(),),  # noqa: B008 (frozen)
+        self_product: bool = False,
+        nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
+        norm: str | None = None,
+        dropout: float = 0.0,
+        hidden: int = 64,
+    ) -> None:
+        super().__init__()
+        for name, value in (("in_features", in_features), ("out_features", out_features), ("hidden", hidden)):
+            if value < 1:
+                raise ConfigurationError(f"{name}={value}: it must be at least 1")
+        if levels < 0:
+            raise ConfigurationError(f"levels={levels}: it must not be negative")
+        self.in_features, self.levels = in_features, levels
+        self.orders = _per_level("order", order, levels + 1, least=0)
+        self.channels = _per_level("channels", channels, levels + 1, least=1)
+        self.matrix_class = MatrixClass(directed, self_loops)
+        self.adjacency_channels = tuple(adjacency_channels)
+        classes = [c.matrix_class(self.matrix_class) for c in self.adjacency_channels for _ in range(c.width)]
+        if isinstance(scheme, Neighbourhoods) and scheme.levels is None:
+            scheme = replace(scheme, levels=levels)
+        self.scheme = scheme
+        if contractions is None:
+            contractions = "paper10" if self_product else "distinct"
+        self.embedding = nn.Linear(in_features, self.channels[0])
+        # Between one-hot features (one term) and dense ones (in_features terms).
+        nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
+        nn.init.zeros_(self.embedding.bias)
+        choices = _choices(contractions, levels)
+        products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
+        for product in products:
+            if product is not True and product is not False and product != "both":
+                raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
+        self.layers = nn.ModuleList(
+            Aggregation(
+                self.channels[i],
+                self.channels[i + 1],
+                self.orders[i],
+                self.orders[i + 1],
+                contractions=choices[i],
+                adjacency=products[i],
+                own=own,
+                self_product=self_product,
+                classes=classes,
+                free=has_free_children(scheme, i + 1),
+                nonlinearity=nonlinearity,
+                norm=norm,
+                dropout=dropout,
+                level=i + 1,
+            )
+            for i in range(levels)
+        )
+        self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
+        self.head = nn.Sequential(
+            _Rescale(self.orders, self.channels),
+            nn.Linear(sum(self.readout_widths), hidden),
+            nn.ReLU(),
+            nn.Linear(hidden, out_features),
+        )
+
+    def _batch(self, graphs: Any) -> Batch:
+        """The input as a batch that fits this network, or an error that names the argument to change."""
+        b = batch(graphs)
+        width = b.features.shape[1]
+        if width != self.in_features:
+            raise GraphError(f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}")
+        for name in ("directed", "self_loops"):
+            if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
+                i = next(i for i, g in enumerate(b.graphs) if getattr(g, name))
+                raise ConfigurationError(f"graph {i} has {name}=True; make the network with {name}=True to read it")
+        return b
+
+    def _run(self, b: Batch) -> Iterator[Activation]:
+        """The activations, level by level."""
+        scheme = composition(b, self.scheme, self.levels)
+        if len(scheme.levels) > self.levels:
+            raise SchemeError(f"the scheme has {len(scheme.levels)} levels above the atoms, the network levels={self.levels}")
+        dtype = self.embedding.weight.dtype
+        matrices = Matrices(b, self.adjacency_channels, dtype)
+        features = self.embedding(b.features.to(dtype))
+        atom = torch.from_numpy(scheme.leaves.parts).to(b.device)
+        done = [Activation(features[atom], scheme.leaves, self.orders[0])]
+        yield done[0]
+        for number, (layer, level) in enumerate(zip(self.layers, scheme.levels, strict=False), start=1):
+            if level.skip is not None:
+                self._check_skip(number, level)
+            below = done[-level.reach :]
+            f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
+            done.append(layer(f, level, matrices))
+            yield done[-1]
+
+    def _check_skip(self, number: int, level: Level) -> None:
+        """Children of different heights need tensors of one kind."""
+        used = slice(number - level.reach, number)
+        if len(set(self.orders[used])) > 1 or len(set(self.channels[used])) > 1:
+            node, below, child = level.skip or (0, 0, 0)
+            raise SchemeError(
+                f"node {node} of level {number} has the child {child} of level {below}, not of level {number - 1}: "
+                f"then all levels need one order and one number of channels, got order={self.orders}, channels={self.channels}"
+            )
+
+    def activations(self, graphs: Any) -> list[Activation]:
+        """The activation of every level 0..levels that the graphs' schemes have."""
+        return list(self._run(self._batch(graphs)))
+
+    def embed(self, graphs: Any, per: Literal["graph", "vertex"] = "graph") -> Tensor:
+        """The invariants of all levels side by side, one row per graph or, ``per="vertex"``, per vertex.
+
+        A graph's row sums over all nodes, a vertex's over those anchored at it.
+        """
+        if per not in ("graph", "vertex"):
+            raise ConfigurationError(f"per={per!r}: choose 'graph' or 'vertex'")
+        b = self._batch(graphs)
+        rows = [a.per_graph(len(b)) if per == "graph" else a.per_atom(b.n) for a in self._run(b)]
+        missing = self.readout_widths[len(rows) :]
+        return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
+
+    def forward(self, graphs: Any) -> Tensor:
+        """(graphs, out_features) for a batch or a list of graphs."""
+        out: Tensor = self.head(self.embed(graphs))
+        return out
+
+    def former_self(self, scheme: Scheme, node: int) -> int | None:
+        """The node whose activation ``own`` reads: a graph scheme's node of the same vertex one level below,
+        else the child with the same anchor."""
+        if isinstance(self.scheme, Neighbourhoods) or hasattr(self.scheme, "radii"):
+            return node - scheme.atoms
+        same = [c for c in scheme.children[node] if scheme.anchors[node] is not None and scheme.anchors[c] == scheme.anchors[node]]
+        return same[0] if same else None
+
+
+class _Rescale(nn.Module):
+    """Divides every invariant by its value for activations of all ones on the reference graph.
+
+    Sums over m^k entries of n nodes are large; the MLP sees numbers of the size of the activations.
+    """
+
+    scale: Tensor
+
+    def __init__(self, orders: Sequence[int], channels: Sequence[int]) -> None:
+        super().__init__()
+        values = [1 / s for level, c in zip(readout_scales(orders), channels, strict=True) for s in level for _ in range(c)]
+        self.register_buffer("scale", torch.tensor(values))
+
+    def forward(self, z: Tensor) -> Tensor:
+        return z * self.scale
+
+
+def _per_level(name: str, value: Any, count: int, least: int | None = None) -> list[Any]:
+    """One value per level, from one for all or from a list of the right length."""
+    values = [value] * count if isinstance(value, int | str) else list(value)
+    if len(values) != count:
+        raise ConfigurationError(f"{name}={value}: give one value, or {count} of them for this number of levels")
+    if least is not None and any(not isinstance(v, int) or v < least for v in values):
+        raise ConfigurationError(f"{name}={value}: every value must be a whole number of at least {least}")
+    return values
+
+
+def _choices(value: Choice | Sequence[Choice], levels: int) -> list[Choice]:
+    """The choice of contractions of each level; a list of contractions is one choice for all."""
+    if isinstance(value, str) or all(isinstance(v, Contraction) for v in value):
+        return [value] * levels  # type: ignore[list-item]
+    return _per_level("contractions", value, levels)

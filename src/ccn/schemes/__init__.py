@@ -1,0 +1,32 @@
+"""Composition schemes: the general DAG, the graph schemes, and both packed for a whole batch."""
+
+from ccn.schemes.composition import Composition, Level, Nodes, Pairs
+from ccn.schemes.generators import (
+    Balls,
+    Clusters,
+    Finder,
+    Neighbourhoods,
+    SchemeGenerator,
+    composition,
+    functional_groups,
+    rings,
+)
+from ccn.schemes.invariance import is_permutation_invariant
+from ccn.schemes.scheme import Scheme
+
+__all__ = [
+    "Balls",
+    "Clusters",
+    "Composition",
+    "Finder",
+    "Level",
+    "Neighbourhoods",
+    "Nodes",
+    "Pairs",
+    "Scheme",
+    "SchemeGenerator",
+    "composition",
+    "functional_groups",
+    "is_permutation_invariant",
+    "rings",
+]

@@ -1,0 +1,287 @@
+"""The composition schemes of a whole batch, packed: who is whose child, and where its atoms stand.
+
+Per level the nodes are stored **in order of part size**, so that the activations of one size lie
+together as one dense array ``(nodes, m, .., m, channels)`` and nothing is ever padded. All arrays
+are linear in the sum of part sizes; maps of higher order are expanded from them by the engine.
+
+* :class:`Nodes`: sizes, parts (ordered atoms), anchors, graphs of the nodes of a level;
+* :class:`Pairs`: parent-child pairs with the parent's place of each of the child's atoms (the
+  promotion of order 1) and of the child's anchor (its place on the stacking axis);
+* :class:`Level`: nodes, the nodes below that their children come from, and three sets of pairs:
+  ``stacked`` (T), ``free`` (U: children with no anchor inside the part) and ``own``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Composition", "Level", "Nodes", "Pairs", "RawLevel", "compose", "ranges"]
+
+Int = NDArray[np.int64]
+_TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
+
+
+def ranges(start: Int, count: Int) -> Int:
+    """The concatenation of ``arange(start[i], start[i] + count[i])``."""
+    total = int(count.sum())
+    shift = np.repeat(start - (np.cumsum(count) - count), count)
+    return shift + np.arange(total)
+
+
+def starts(count: Int) -> Int:
+    """``[0, count[0], count[0] + count[1], ..]``."""
+    return np.concatenate([[0], np.cumsum(count, dtype=np.int64)])
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes in storage order.
+
+    Attributes:
+        size: (nodes,) part sizes m.
+        start: (nodes+1,) where each part begins in ``parts``.
+        parts: (sum m,) atoms of the parts, in order.
+        anchor: (nodes,) anchor atom or -1.
+        centre: (nodes,) place of the anchor in the node's own part, or -1.
+        graph: (nodes,) graph of each node.
+        number: (nodes,) number of each node within its level, through the batch.
+    """
+
+    size: Int
+    start: Int
+    parts: Int
+    anchor: Int
+    centre: Int
+    graph: Int
+    number: Int
+    _rows: dict[int, Int] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    def row_start(self, order: int) -> Int:
+        """(nodes+1,) first row of each node's tensor of the given order; m^order rows each."""
+        if order not in self._rows:
+            self._rows[order] = self.start if order == 1 else starts(self.size**order)
+        return self._rows[order]
+
+    def rows(self, order: int) -> int:
+        """Rows of an activation of the given order."""
+        return int(self.row_start(order)[-1])
+
+    @cached_property
+    def runs(self) -> list[tuple[int, int, int]]:
+        """Maximal runs of equal size as (m, first node, end)."""
+        if not len(self):
+            return []
+        cut = np.flatnonzero(np.diff(self.size)) + 1
+        edge = [0, *cut.tolist(), len(self)]
+        return [(int(self.size[a]), a, b) for a, b in zip(edge[:-1], edge[1:], strict=True)]
+
+    @cached_property
+    def storage(self) -> Int:
+        """(nodes,) storage position of each node number; the inverse of ``number``."""
+        out = np.empty(len(self), dtype=np.int64)
+        out[self.number] = np.arange(len(self))
+        return out
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Parent-child pairs, in order of the parents.
+
+    Attributes:
+        parent, child: (pairs,) storage positions.
+        stack: (pairs,) place of the child's anchor in the parent's part, or -1.
+        start: (pairs+1,) where each pair begins in ``place``.
+        place: (sum of child sizes,) parent's place of each atom of the child's part, or -1.
+    """
+
+    parent: Int
+    child: Int
+    stack: Int
+    start: Int
+    place: Int
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def select(self, keep: NDArray[np.bool_]) -> Pairs:
+        """The pairs chosen by a mask."""
+        if keep.all():
+            return self
+        count = np.diff(self.start)
+        chosen = count[keep]
+        return Pairs(
+            self.parent[keep], self.child[keep], self.stack[keep], starts(chosen), self.place[ranges(self.start[:-1][keep], chosen)]
+        )
+
+
+class _Places:
+    """Looks up the place of an atom in a node's part: a dense table where that is small, else a search."""
+
+    def __init__(self, nodes: Nodes, atom_start: Int) -> None:
+        row = np.repeat(np.arange(len(nodes)), nodes.size)
+        place = np.arange(len(nodes.parts)) - np.repeat(nodes.start[:-1], nodes.size)
+        width = np.diff(atom_start)[nodes.graph]
+        self._table: NDArray[np.int32] | None = None
+        if int(width.sum()) <= _TABLE_LIMIT:
+            self._base = starts(width)[:-1] - atom_start[nodes.graph]
+            self._table = np.full(int(width.sum()), -1, dtype=np.int32)
+            self._table[self._base[row] + nodes.parts] = place
+        else:
+            self._n = int(atom_start[-1])
+            key = row * self._n + nodes.parts
+            order = np.argsort(key)
+            self._key, self._place = key[order], place[order]
+
+    def __call__(self, node: Int, atom: Int) -> Int:
+        """Places of ``atom[i]`` in the part of ``node[i]`` (same graph), -1 where it is not in it."""
+        if self._table is not None:
+            return self._table[self._base[node] + atom].astype(np.int64)
+        key = node * self._n + atom
+        at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
+        return np.where(self._key[at] == key, self._place[at], -1)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a batch's scheme; ``below`` are the nodes its children come from, ``reach`` levels of them.
+
+    ``skip`` is the first node with a child that is not of the level just below, as (node, level of the
+    child, child), or None.
+    """
+
+    nodes: Nodes
+    below: Nodes
+    reach: int
+    stacked: Pairs
+    free: Pairs
+    own: Pairs
+    skip: tuple[int, int, int] | None
+    _places: _Places = field(repr=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def restricted(self, row_start: Int, column: Int) -> tuple[Int, Int, Int, Int]:
+        """The entries of a matrix over the atoms (CSR) that fall into each part.
+
+        Returns, for every nonzero of every ``A|part``: node, place of the row, place of the column,
+        and the number of the entry.
+        """
+        nodes = self.nodes
+        count = (row_start[1:] - row_start[:-1])[nodes.parts]
+        entry = ranges(row_start[:-1][nodes.parts], count)
+        slot = np.repeat(np.arange(len(nodes.parts)), count)
+        node = np.repeat(np.arange(len(nodes)), nodes.size)[slot]
+        b = self._places(node, column[entry])
+        keep = b >= 0
+        node, slot = node[keep], slot[keep]
+        return node, slot - nodes.start[node], b[keep], entry[keep]
+
+    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """What was stored under ``key``, built the first time."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """The packed scheme of a batch: the leaves' nodes and the levels above them."""
+
+    leaves: Nodes
+    levels: tuple[Level, ...]
+
+    def nodes(self, level: int) -> Nodes:
+        """The nodes of a level, 0 for the leaves."""
+        return self.levels[level - 1].nodes if level else self.leaves
+
+
+@dataclass(frozen=True)
+class RawLevel:
+    """A level as a scheme gives it, nodes in their own order.
+
+    Attributes:
+        size, parts, anchor, graph: as in :class:`Nodes`.
+        parent: (pairs,) number of the parent in this level.
+        child_level, child: (pairs,) level and number of the child.
+        own: (nodes,) number, in the level below, of the node's own former self, or -1; None where
+            it is the child that shares the node's anchor.
+    """
+
+    size: Int
+    parts: Int
+    anchor: Int
+    graph: Int
+    parent: Int
+    child_level: Int
+    child: Int
+    own: Int | None = None
+
+
+def _stored(raw: RawLevel) -> Nodes:
+    """The nodes of a level in storage order."""
+    number = np.argsort(raw.size, kind="stable")
+    size = raw.size[number]
+    parts = raw.parts[ranges(starts(raw.size)[:-1][number], size)]
+    start = starts(size)
+    anchor = raw.anchor[number]
+    hit = np.flatnonzero((parts == np.repeat(anchor, size)))
+    centre = np.full(len(size), -1)
+    node = np.repeat(np.arange(len(size)), size)[hit]
+    centre[node] = hit - start[node]
+    return Nodes(size, start, parts, anchor, centre, raw.graph[number], number)
+
+
+def _joined(levels: Sequence[Nodes]) -> Nodes:
+    """Nodes of several levels one after another."""
+    if len(levels) == 1:
+        return levels[0]
+    columns = {name: np.concatenate([getattr(x, name) for x in levels]) for name in ("size", "parts", "anchor", "centre", "graph")}
+    return Nodes(start=starts(columns["size"]), number=np.arange(len(columns["size"])), **columns)
+
+
+def _pairs(nodes: Nodes, below: Nodes, places: _Places, parent: Int, child: Int) -> Pairs:
+    order = np.argsort(parent, kind="stable")
+    parent, child = parent[order], child[order]
+    count = below.size[child]
+    place = places(np.repeat(parent, count), below.parts[ranges(below.start[:-1][child], count)])
+    anchor = below.anchor[child]
+    stack = np.where(anchor >= 0, places(parent, np.maximum(anchor, nodes.parts[nodes.start[parent]] * (anchor < 0))), -1)
+    return Pairs(parent, child, stack, starts(count), place)
+
+
+def compose(raw: Sequence[RawLevel], atom_start: Int) -> Composition:
+    """Pack the levels of a batch; ``atom_start`` (graphs+1,) is the first atom of each graph."""
+    stored = [_stored(r) for r in raw]
+    levels = []
+    for number, r in enumerate(raw[1:], start=1):
+        nodes = stored[number]
+        reach = number - int(r.child_level.min(initial=number - 1))
+        used = stored[number - reach : number]
+        below = _joined(used)
+        offset = starts(np.array([len(x) for x in used]))
+        # Storage positions in ``below`` of nodes given by level and number.
+        lookup = np.concatenate([x.storage + o for x, o in zip(used, offset[:-1], strict=True)])
+        first = starts(np.array([len(x) for x in used]))
+        child = lookup[first[r.child_level - (number - reach)] + r.child]
+        parent = nodes.storage[r.parent]
+        places = _Places(nodes, atom_start)
+        pairs = _pairs(nodes, below, places, parent, child)
+        anchored = pairs.stack >= 0
+        if r.own is None:
+            same = (nodes.anchor[pairs.parent] >= 0) & (nodes.anchor[pairs.parent] == below.anchor[pairs.child])
+            own = pairs.select(same)
+        else:
+            has = np.flatnonzero(r.own >= 0)
+            own = _pairs(nodes, below, places, nodes.storage[has], lookup[first[reach - 1] + r.own[has]])
+        far = np.flatnonzero(r.child_level < number - 1)[:1]
+        skip = (int(r.parent[far[0]]), int(r.child_level[far[0]]), int(r.child[far[0]])) if far.size else None
+        levels.append(Level(nodes, below, reach, pairs.select(anchored), pairs.select(~anchored), own, skip, places))
+    return Composition(stored[0], tuple(levels))

@@ -1,0 +1,305 @@
+"""Scheme generators: from a graph to its composition scheme.
+
+A generator is any function ``graph -> Scheme``. Those of this module that grow parts by hops
+(:class:`Neighbourhoods`, :class:`Balls`) also compose a whole batch at once from sparse matrix
+products: a disjoint union of graphs is a graph, the children of a level are a pattern matrix C_l,
+and its parts are the rows of the pattern of ``C_l P_(l-1)``. Any other generator is called once
+per graph, and its schemes are concatenated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
+from ccn.graph import Batch, Graph, batch
+from ccn.schemes.composition import Composition, Int, RawLevel, compose
+from ccn.schemes.scheme import Scheme
+
+__all__ = [
+    "Balls",
+    "Clusters",
+    "Finder",
+    "Neighbourhoods",
+    "SchemeGenerator",
+    "composition",
+    "functional_groups",
+    "has_free_children",
+    "rings",
+]
+
+
+class SchemeGenerator(Protocol):
+    """Any function from a graph to its composition scheme."""
+
+    def __call__(self, graph: Graph, /) -> Scheme: ...
+
+
+def _pattern(b: Batch) -> sp.csr_array:
+    """Which vertices are neighbours: A or its transpose nonzero, without the diagonal."""
+    row, col = b.entries
+    off = row != col
+    row, col = row[off], col[off]
+    if b.matrix_class.directed:
+        row, col = np.concatenate([row, col]), np.concatenate([col, row])
+    m = sp.csr_array((np.ones(len(row), dtype=bool), (row, col)), shape=(b.n, b.n))
+    return m
+
+
+def _bool(m: Any) -> sp.csr_array:
+    m = sp.csr_array(m, dtype=bool)
+    m.sort_indices()
+    return m
+
+
+def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
+    """The pattern of ``(I + A)^radius``."""
+    reach = sp.csr_array(sp.eye_array(closed.shape[0], dtype=bool, format="csr"))
+    for _ in range(radius):
+        reach = _bool(closed @ reach)
+    return reach
+
+
+def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | None) -> RawLevel:
+    anchor = np.arange(b.n)
+    size = np.diff(parts.indptr).astype(np.int64)
+    if children is None:
+        none = np.empty(0, dtype=np.int64)
+        return RawLevel(size, parts.indices.astype(np.int64), anchor, b.graph_of, none, none, none)
+    parent = np.repeat(anchor, np.diff(children.indptr))
+    child = children.indices.astype(np.int64)
+    below = np.full(len(child), level - 1)
+    return RawLevel(size, parts.indices.astype(np.int64), anchor, b.graph_of, parent, below, child, own=anchor)
+
+
+class _HopScheme:
+    """Shared by generators with one node per vertex and level: children given as pattern matrices."""
+
+    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+        """For each level 1..levels the (n, n) pattern: row i holds the children of node i."""
+        raise NotImplementedError
+
+    def depth(self, levels: int | None) -> int:
+        """The number of levels, from the generator itself or from the network."""
+        raise NotImplementedError
+
+    def compose(self, b: Batch, levels: int | None) -> Composition:
+        """The packed scheme of a whole batch."""
+        parts = sp.csr_array(sp.eye_array(b.n, dtype=bool, format="csr"))
+        raw = [_raw(parts, b, 0, None)]
+        for level, children in enumerate(self.children(b, self.depth(levels)), start=1):
+            parts = _bool(children @ parts)
+            raw.append(_raw(parts, b, level, children))
+        return compose(raw, b.start)
+
+    def __call__(self, graph: Graph, /) -> Scheme:
+        b, n = batch([graph]), graph.n
+        parts = sp.csr_array(sp.eye_array(n, dtype=bool, format="csr"))
+        part_lists, child_lists = [[(i,) for i in range(n)]], [[()] * n]
+        for level, children in enumerate(self.children(b, self.depth(None)), start=1):
+            parts = _bool(children @ parts)
+            part_lists.append([tuple(x) for x in np.split(parts.indices, parts.indptr[1:-1])])
+            child_lists.append([tuple(x + (level - 1) * n) for x in np.split(children.indices, children.indptr[1:-1])])
+        top = (len(part_lists) - 1) * n
+        return Scheme(
+            [*chain(*part_lists), tuple(range(n))],
+            [*chain(*child_lists), tuple(range(top, top + n))],
+            [*chain(*([range(n)] * len(part_lists))), None],
+            atoms=n,
+        )
+
+
+@dataclass(frozen=True)
+class Neighbourhoods(_HopScheme):
+    """The graph scheme M1-M3: node i of level l has as children the nodes of i's neighbourhood below.
+
+    Args:
+        closed: the neighbourhood of i holds i itself. The paper's open one (``closed=False``) leaves
+            it out; an isolated vertex then keeps itself as its one child.
+        levels: number of levels; inside a network, the network's own.
+
+    Example:
+        >>> Neighbourhoods(levels=2)(Graph([(0, 1), (1, 2)], n=3)).parts[3:9]
+        ((0, 1), (0, 1, 2), (1, 2), (0, 1, 2), (0, 1, 2), (0, 1, 2))
+    """
+
+    closed: bool = True
+    levels: int | None = None
+
+    def depth(self, levels: int | None) -> int:
+        wanted = self.levels if self.levels is not None else levels
+        if wanted is None:
+            raise ConfigurationError("Neighbourhoods needs a number of levels here: Neighbourhoods(levels=2)")
+        return wanted
+
+    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+        pattern = _pattern(b)
+        if self.closed:
+            own = np.ones(b.n, dtype=bool)
+        else:
+            own = np.diff(pattern.indptr) == 0
+        eye = sp.dia_array((own[None, :], [0]), shape=(b.n, b.n))
+        return [_bool(pattern + eye.tocsr())] * levels
+
+
+@dataclass(frozen=True)
+class Balls(_HopScheme):
+    """Balls of given radii: node i of level l has the part ``{j: d(i, j) <= radii[l]}``.
+
+    Its children are the nodes of level l-1 within ``radii[l] - radii[l-1]`` of i. Radii 0, 1, 2
+    give the closed neighbourhood scheme.
+    """
+
+    radii: tuple[int, ...] = (0, 1, 2)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radii", tuple(self.radii))
+        if not self.radii or self.radii[0] != 0 or any(a > b for a, b in zip(self.radii, self.radii[1:], strict=False)):
+            raise ConfigurationError(f"radii={self.radii}: the first must be 0 and none smaller than the one before")
+
+    def depth(self, levels: int | None) -> int:
+        return len(self.radii) - 1
+
+    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+        closed = _bool(_pattern(b) + sp.eye_array(b.n, dtype=bool, format="csr"))
+        return [_hops(closed, wide - narrow) for narrow, wide in zip(self.radii, self.radii[1:], strict=False)]
+
+
+Finder = Callable[[Graph], Iterable[Sequence[int]]]
+"""Finds clusters: from a graph to lists of its vertices."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Parts given by clusters: one function per level finds them.
+
+    Every level holds a one-vertex node for each vertex, anchored at it, and one node for each
+    cluster found, without an anchor. The children of a cluster are the nodes of the level below
+    whose parts lie within it.
+
+    Example:
+        >>> square = Graph([(0, 1), (1, 2), (2, 3), (3, 0)], n=4)
+        >>> Clusters(rings())(square).parts[8]
+        (0, 1, 2, 3)
+    """
+
+    finders: tuple[Finder, ...]
+
+    def __init__(self, *finders: Finder) -> None:
+        if not finders:
+            raise ConfigurationError("Clusters needs at least one function that finds clusters, such as rings()")
+        object.__setattr__(self, "finders", finders)
+
+    def __call__(self, graph: Graph, /) -> Scheme:
+        n = graph.n
+        parts: list[tuple[int, ...]] = [(v,) for v in range(n)]
+        children: list[tuple[int, ...]] = [()] * n
+        anchors: list[int | None] = list(range(n))
+        below = range(n)
+        for find in self.finders:
+            found = dict.fromkeys(tuple(sorted(map(int, cluster))) for cluster in find(graph))
+            wrong = next((c for c in found if not c or c[0] < 0 or c[-1] >= n or len(set(c)) < len(c)), None)
+            if wrong is not None:
+                raise SchemeError(f"cluster {wrong}: it must name one or more of the vertices 0..{n - 1}, each once")
+            level = [(v,) for v in range(n)] + [c for c in found if len(c) > 1]
+            inside = [[j for j in below if set(parts[j]) <= set(part)] for part in level]
+            below = range(len(parts), len(parts) + len(level))
+            parts += level
+            children += [tuple(c) for c in inside]
+            anchors += [*range(n), *[None] * (len(level) - n)]
+        return Scheme([*parts, tuple(range(n))], [*children, tuple(below)], [*anchors, None], atoms=n)
+
+
+def rings(max_size: int = 8) -> Finder:
+    """Finds the rings: all cycles without a chord of at most ``max_size`` vertices."""
+
+    def find(graph: Graph) -> list[Sequence[int]]:
+        import networkx as nx
+
+        g = nx.Graph()
+        g.add_nodes_from(range(graph.n))
+        g.add_edges_from(e for e in graph.edges.tolist() if e[0] != e[1])
+        return list(nx.chordless_cycles(g, length_bound=max_size))
+
+    return find
+
+
+def functional_groups(*smarts: str) -> Finder:
+    """Finds the matches of SMARTS patterns in graphs made from molecules (needs RDKit)."""
+    try:
+        from rdkit import Chem
+    except ImportError:
+        raise DependencyError("functional groups need RDKit: pip install rdkit") from None
+    patterns = [Chem.MolFromSmarts(s) for s in smarts]
+    if None in patterns:
+        raise ConfigurationError(f"RDKit cannot read the SMARTS {smarts[patterns.index(None)]!r}")
+
+    def find(graph: Graph) -> list[Sequence[int]]:
+        if graph.mol is None:
+            raise GraphError("functional groups are found in molecules only: make the graph from SMILES or RDKit")
+        return [match for pattern in patterns for match in graph.mol.GetSubstructMatches(pattern, maxMatches=10**6)]
+
+    return find
+
+
+def has_free_children(generator: Any, level: int) -> bool:
+    """Whether nodes of this level may have children without an anchor inside their part.
+
+    Children of level 1 are leaves, whose anchor always is. Closed neighbourhoods and balls never have
+    free children; of a generator of unknown kind it is assumed that it may.
+    """
+    if level == 1 or isinstance(generator, Balls):
+        return False
+    return not (isinstance(generator, Neighbourhoods) and generator.closed)
+
+
+def composition(b: Batch, generator: Any, levels: int | None = None) -> Composition:
+    """The packed scheme of a batch under a generator, built once per batch."""
+    return b.cached(("composition", generator, levels), lambda: _composition(b, generator, levels))  # type: ignore[no-any-return]
+
+
+def _composition(b: Batch, generator: Any, levels: int | None) -> Composition:
+    if isinstance(generator, _HopScheme):
+        return generator.compose(b, levels)
+    schemes = [generator(g) for g in b.graphs]
+    for i, (scheme, graph) in enumerate(zip(schemes, b.graphs, strict=True)):
+        if not isinstance(scheme, Scheme):
+            raise SchemeError(f"graph {i}: the scheme function returned {type(scheme).__name__}, not a ccn.Scheme")
+        if scheme.atoms != graph.n:
+            raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {graph.n} vertices")
+    return compose(_concatenated(schemes, b.start), b.start)
+
+
+def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
+    """The levels of hand-made schemes, one after another through the batch."""
+    depth = max(len(s.levels) for s in schemes)
+    raw = []
+    place: list[dict[int, tuple[int, int]]] = [{} for _ in schemes]  # node -> (level, number in it)
+    for level in range(depth):
+        members = [s.levels[level] if level < len(s.levels) else () for s in schemes]
+        first = [0, *accumulate(map(len, members))]
+        flat = [(g, s, node) for g, (s, nodes) in enumerate(zip(schemes, members, strict=True)) for node in nodes]
+        for (g, _, node), number in zip(flat, range(first[-1]), strict=True):
+            place[g][node] = (level, number)
+        pairs = [(number, *place[g][c]) for number, (g, s, node) in enumerate(flat) for c in s.children[node]]
+        parent, child_level, child = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
+        shift = [int(atom_start[g]) for g, _, _ in flat]
+        anchors = [s.anchors[node] for _, s, node in flat]
+        raw.append(
+            RawLevel(
+                np.array([len(s.parts[node]) for _, s, node in flat], dtype=np.int64),
+                np.array([a + o for (_, s, node), o in zip(flat, shift, strict=True) for a in s.parts[node]], dtype=np.int64),
+                np.array([-1 if a is None else a + o for a, o in zip(anchors, shift, strict=True)], dtype=np.int64),
+                np.array([g for g, _, _ in flat], dtype=np.int64),
+                parent,
+                child_level,
+                child,
+            )
+        )
+    return raw

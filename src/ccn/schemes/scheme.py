@@ -1,0 +1,184 @@
+"""Composition schemes for any compound object: a DAG of parts over atoms (Definition 1).
+
+A :class:`Scheme` is data: parts, children, anchors. It is checked when it is made:
+
+1. a leaf's part is a single atom;
+2. there is one root, and its part holds all atoms;
+3. a descendant's part is a subset of its ancestor's (so a child's of its parent's).
+
+The level of a node is its height, the longest way down to a leaf. The root holds no tensor of its
+own; a network reads all other nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ccn.errors import SchemeError
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Scheme"]
+
+
+@dataclass(frozen=True, init=False)
+class Scheme:
+    """A composition scheme.
+
+    Args:
+        parts: for each node its ordered atoms (numbers from 0).
+        children: for each node the numbers of its children; none for a leaf.
+        anchors: for each node the atom that stands for it when its parent stacks, or None. A leaf's
+            anchor is its atom. Children without an anchor are summed, not stacked.
+        atoms: number of atoms; by default that of the largest part.
+
+    Example (the paper's first figure):
+        >>> s = Scheme(parts=[(0,), (1,), (2,), (3,), (2, 3), (0, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 1, 3), (0, 1, 2, 3)],
+        ...            children=[(), (), (), (), (2, 3), (0, 3), (1, 2), (1, 4), (0, 6), (1, 5), (7, 8, 9)])
+        >>> s.levels
+        ((0, 1, 2, 3), (4, 5, 6), (7, 8, 9))
+    """
+
+    parts: tuple[tuple[int, ...], ...]
+    children: tuple[tuple[int, ...], ...]
+    anchors: tuple[int | None, ...]
+    atoms: int
+
+    def __init__(
+        self,
+        parts: Sequence[Iterable[int]],
+        children: Sequence[Iterable[int]],
+        anchors: Sequence[int | None] | None = None,
+        atoms: int | None = None,
+    ) -> None:
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731 (frozen)
+        put("parts", tuple(tuple(int(a) for a in part) for part in parts))
+        put("children", tuple(tuple(int(c) for c in of) for of in children))
+        put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
+        if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
+            raise SchemeError(f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors")
+        given = list(anchors) if anchors is not None else [None] * len(self.parts)
+        leaf = [not c and len(p) == 1 for c, p in zip(self.children, self.parts, strict=True)]
+        put("anchors", tuple(p[0] if is_leaf else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)))
+        broken = self.violations()
+        if broken:
+            shown = "; ".join(broken[:5]) + (f"; and {len(broken) - 5} more" if len(broken) > 5 else "")
+            raise SchemeError(f"not a composition scheme: {shown}")
+
+    def violations(self) -> list[str]:
+        """Every broken rule, named, with the node; empty for a scheme in order."""
+        out: list[str] = []
+        nodes = range(len(self.parts))
+        if not self.parts or self.atoms < 1:
+            return ["root rule: there are no nodes"]
+        for i in nodes:
+            part, children = self.parts[i], self.children[i]
+            if len(set(part)) != len(part):
+                out.append(f"part rule: node {i} lists an atom twice in its part {part}")
+            if any(not 0 <= a < self.atoms for a in part):
+                out.append(f"part rule: node {i} has part {part}, but the atoms are 0..{self.atoms - 1}")
+            if any(not 0 <= c < len(self.parts) for c in children) or len(set(children)) != len(children):
+                out.append(f"child rule: node {i} has children {children}: each must be a node, and only once")
+            elif not children and len(part) != 1:
+                out.append(f"leaf rule: node {i} has no children, so its part must be one atom, not {part}")
+            anchor = self.anchors[i]
+            if anchor is not None and not 0 <= anchor < self.atoms:
+                out.append(f"anchor rule: node {i} has anchor {anchor}, but the atoms are 0..{self.atoms - 1}")
+        if any(broken.startswith("child rule") for broken in out):
+            return out
+        if len(self.order) < len(self.parts):
+            looped = sorted(set(nodes) - set(self.order))
+            return [*out, f"acyclic rule: nodes {looped} are their own descendants or lie above such nodes"]
+        roots = sorted(set(nodes) - {c for of in self.children for c in of})
+        if len(roots) != 1:
+            out.append(f"root rule: nodes {roots} have no parent; there must be exactly one root")
+        elif set(self.parts[roots[0]]) != set(range(self.atoms)):
+            lacking = sorted(set(range(self.atoms)) - set(self.parts[roots[0]]))
+            out.append(f"root rule: the root, node {roots[0]}, lacks the atoms {lacking}")
+        for i in nodes:
+            for c in self.children[i]:
+                lacking = sorted(set(self.parts[c]) - set(self.parts[i]))
+                if lacking:
+                    out.append(f"subset rule: node {c} is a child of node {i}, whose part lacks the atoms {lacking}")
+        return out
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The nodes, every child before its parents; nodes on or above a cycle are missing."""
+        waiting = [len(of) for of in self.children]
+        parents: list[list[int]] = [[] for _ in self.parts]
+        for i, of in enumerate(self.children):
+            for c in of:
+                parents[c].append(i)
+        ready = [i for i, w in enumerate(waiting) if w == 0]
+        for i in ready:
+            for p in parents[i]:
+                waiting[p] -= 1
+                if waiting[p] == 0:
+                    ready.append(p)
+        return tuple(ready)
+
+    @cached_property
+    def heights(self) -> tuple[int, ...]:
+        """The level of each node."""
+        height = [0] * len(self.parts)
+        for i in self.order:
+            height[i] = 1 + max((height[c] for c in self.children[i]), default=-1)
+        return tuple(height)
+
+    @property
+    def root(self) -> int:
+        """The node that holds all atoms."""
+        return self.order[-1]
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """The nodes without children."""
+        return tuple(i for i, of in enumerate(self.children) if not of)
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes of each level, in increasing number, without the root (unless it is the only node)."""
+        top = max(1, self.heights[self.root])
+        nodes = [i for i in range(len(self.parts)) if i != self.root or len(self.parts) == 1]
+        return tuple(tuple(i for i in nodes if self.heights[i] == h) for h in range(top))
+
+    @classmethod
+    def from_networkx(cls, dag: networkx.DiGraph, part: str = "part", anchor: str = "anchor") -> Scheme:
+        """From a NetworkX DiGraph whose edges lead from child to parent, as the paper draws them.
+
+        Nodes carry the attribute ``part`` and, where they have one, ``anchor``; they are numbered in
+        the order of ``dag.nodes``.
+        """
+        number = {v: i for i, v in enumerate(dag.nodes)}
+        for v in dag.nodes:
+            if part not in dag.nodes[v]:
+                raise SchemeError(f"node {v!r} has no attribute {part!r}")
+        return cls(
+            [dag.nodes[v][part] for v in dag.nodes],
+            [[number[c] for c in dag.predecessors(v)] for v in dag.nodes],
+            [dag.nodes[v].get(anchor) for v in dag.nodes],
+        )
+
+    def to_networkx(self) -> networkx.DiGraph:
+        """As a NetworkX DiGraph, edges from child to parent, with ``part`` and ``anchor`` on the nodes."""
+        import networkx as nx
+
+        dag = nx.DiGraph()
+        dag.add_nodes_from((i, {"part": p, "anchor": a}) for i, (p, a) in enumerate(zip(self.parts, self.anchors, strict=True)))
+        dag.add_edges_from((c, i) for i, of in enumerate(self.children) for c in of)
+        return dag
+
+    def draw(self, path: str | Path, names: Sequence[str] | None = None) -> Path:
+        """Write a picture of the scheme, leaves at the bottom, to a ``.svg`` or ``.png`` file."""
+        from ccn.schemes.drawing import draw
+
+        return draw(self, Path(path), names)
+
+    def __repr__(self) -> str:
+        return f"Scheme(atoms={self.atoms}, nodes={len(self.parts)}, levels={[len(level) for level in self.levels]})"
