@@ -26,9 +26,30 @@ _HOME = {
     "batch": "ccn.graph",
     "contractions": "ccn.algebra.contractions",
 }
-_MODULES = ("adjacency", "algebra", "datasets", "engine", "errors", "interop", "layers", "models", "reference", "schemes", "testing")
-
-__all__ = [*_HOME, *_MODULES, "__version__"]  # noqa: PLE0604
+__all__ = [
+    "CCN",
+    "Batch",
+    "CCNError",
+    "Contraction",
+    "Graph",
+    "MatrixClass",
+    "Scheme",
+    "__version__",
+    "adjacency",
+    "algebra",
+    "as_graph",
+    "batch",
+    "contractions",
+    "datasets",
+    "engine",
+    "errors",
+    "interop",
+    "layers",
+    "models",
+    "reference",
+    "schemes",
+    "testing",
+]
 
 if TYPE_CHECKING:
     from ccn import adjacency, algebra, datasets, engine, errors, interop, layers, models, reference, schemes, testing
@@ -42,7 +63,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
+    elif name in __all__:
         value = import_module(f"ccn.{name}")
     else:
         raise AttributeError(f"module 'ccn' has no attribute {name!r}")

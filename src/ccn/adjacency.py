@@ -110,7 +110,8 @@ class Power:
         return MatrixClass(graphs.directed, graphs.self_loops or self.p > 1)
 
     def dense(self, graph: Graph) -> Tensor:
-        return torch.linalg.matrix_power(graph.adjacency(), self.p)[None]
+        power: Tensor = torch.linalg.matrix_power(graph.adjacency(), self.p)
+        return power[None]
 
     def sparse(self, b: Batch) -> tuple[Int, Tensor]:
         steps, entries = b.cached(("walks", self.p), lambda: _walks(b, self.p))
@@ -156,7 +157,9 @@ class EdgeFeatures:
         self._check(graph.edge_features)
         values = self._values(graph.edge_features, len(graph.entry_edge), graph.entry_edge)
         row, col = torch.from_numpy(graph.entries)
-        return values.new_zeros(self.width, graph.n, graph.n).index_put((torch.arange(self.width)[:, None], row, col), values.T)
+        return values.new_zeros(self.width, graph.n, graph.n).index_put(
+            (torch.arange(self.width)[:, None], row, col), values.T
+        )
 
     def sparse(self, b: Batch) -> tuple[Int, Tensor]:
         self._check(b.edge_features)

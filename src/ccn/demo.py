@@ -59,7 +59,9 @@ def _evaluate(net: CCN, batches: Sequence[tuple[Batch, Tensor]]) -> tuple[float,
     return float(((logits > 0) == (y > 0.5)).float().mean()), float(loss)
 
 
-def fit(data: Dataset, split: Split, options: dict[str, Any], epochs: int, seed: int, tick: Callable[[], None]) -> float:
+def fit(
+    data: Dataset, split: Split, options: dict[str, Any], epochs: int, seed: int, tick: Callable[[], None]
+) -> float:
     """Train one network on one split; the test accuracy of the epoch that was best on validation data."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
@@ -107,7 +109,9 @@ def run(splits: int, epochs: int, seed: int) -> None:
                 fit(data, split, options, epochs, seed + i, lambda task=task: progress.advance(task))  # type: ignore[misc]
                 for i, split in enumerate(parts)
             ]
-    majority = [float((labels[test] == np.bincount(labels[train].astype(int)).argmax()).mean()) for train, _, test in parts]
+    majority = [
+        float((labels[test] == np.bincount(labels[train].astype(int)).argmax()).mean()) for train, _, test in parts
+    ]
     results["majority class"] = majority
     table = Table(title=f"Test accuracy on {splits} stratified splits", title_justify="left")
     table.add_column("method")

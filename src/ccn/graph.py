@@ -91,6 +91,7 @@ class Graph:
         Graph(n=3, edges=2, features=1)
         >>> g.adjacency().tolist()
         [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+
     """
 
     def __init__(
@@ -145,7 +146,8 @@ class Graph:
         if bad.size:
             missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
             raise GraphError(
-                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; vertices count from 0"
+                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; "
+                "vertices count from 0"
             )
         loops = np.flatnonzero(e[:, 0] == e[:, 1])
         if loops.size and not self.self_loops:
@@ -168,7 +170,11 @@ class Graph:
         number = np.arange(len(u))
         if not self.directed:
             off = u != v
-            u, v, number = np.concatenate([u, v[off]]), np.concatenate([v, u[off]]), np.concatenate([number, number[off]])
+            u, v, number = (
+                np.concatenate([u, v[off]]),
+                np.concatenate([v, u[off]]),
+                np.concatenate([number, number[off]]),
+            )
         key = u * self.n + v
         order = np.argsort(key, kind="stable")
         key, number = key[order], number[order]
@@ -179,12 +185,16 @@ class Graph:
             same = (self.edges[first] == self.edges[second]).all(1)
             if self.directed or same.any():
                 i = int(second[np.flatnonzero(same)[0]] if same.any() else second[0])
-                raise GraphError(f"{where}edge {i} ({u[order][twice[0]]}, {v[order][twice[0]]}) is given more than once")
+                raise GraphError(
+                    f"{where}edge {i} ({u[order][twice[0]]}, {v[order][twice[0]]}) is given more than once"
+                )
             for what, values in (("weight", self.weights), ("features", self.edge_features)):
                 if values is None:
                     continue
                 rows = values.detach()
-                differ = (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
+                differ = (
+                    (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
+                )
                 if bool(differ.any()):
                     i, j = int(first[int(differ.nonzero()[0])]), int(second[int(differ.nonzero()[0])])
                     raise GraphError(
@@ -205,7 +215,7 @@ class Graph:
         index = torch.from_numpy(self.entries)
         return torch.zeros(self.n, self.n, dtype=w.dtype, device=w.device).index_put((index[0], index[1]), w)
 
-    def permute(self, sigma: Sequence[int]) -> Graph:
+    def permute(self, sigma: Sequence[int] | Int) -> Graph:
         """The same graph with vertex i renamed ``sigma[i]``."""
         s = np.asarray(sigma)
         return Graph(
@@ -279,6 +289,7 @@ class Batch:
         entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
         entry_edge: (nnz,) the edge behind each entry, numbered through.
         weights, edge_features: values per edge, or None.
+
     """
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
@@ -289,8 +300,8 @@ class Batch:
         for i, g in enumerate(self.graphs):
             if g.features.shape[1] != first.features.shape[1]:
                 raise GraphError(
-                    f"graph {i}: features have width {g.features.shape[1]}, those of graph 0 {first.features.shape[1]}; "
-                    "all graphs of a batch need one common width"
+                    f"graph {i}: features have width {g.features.shape[1]}, "
+                    f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
                 )
         self.start = _starts([g.n for g in self.graphs])
         edge_start = _starts([len(g.edges) for g in self.graphs])
@@ -322,7 +333,9 @@ class Batch:
         return len(self.graphs)
 
     def __repr__(self) -> str:
-        return f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
+        return (
+            f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
+        )
 
     @cached_property
     def graph_of(self) -> Int:
@@ -379,6 +392,7 @@ def batch(graphs: Any) -> Batch:
     Example:
         >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
         Batch(graphs=2, n=3, entries=2, features=1)
+
     """
     if isinstance(graphs, Batch):
         return graphs

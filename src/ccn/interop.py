@@ -42,7 +42,7 @@ def convert(thing: Any, where: str = "") -> Graph:
     try:
         if isinstance(thing, str):
             return from_smiles(thing)
-        if module == "networkx" or hasattr(thing, "adjacency") and hasattr(thing, "nodes"):
+        if module == "networkx" or (hasattr(thing, "adjacency") and hasattr(thing, "nodes")):
             return from_networkx(thing)
         if module == "torch_geometric" or hasattr(thing, "edge_index"):
             return from_pyg(thing)
@@ -69,7 +69,11 @@ def from_adjacency(
         coo = sp.coo_array(a)
         coo.sum_duplicates()
         keep = coo.data != 0
-        row, col, values = coo.row[keep].astype(np.int64), coo.col[keep].astype(np.int64), torch.from_numpy(coo.data[keep])
+        row, col, values = (
+            coo.row[keep].astype(np.int64),
+            coo.col[keep].astype(np.int64),
+            torch.from_numpy(coo.data[keep]),
+        )
         shape = coo.shape
     else:
         dense = a if isinstance(a, torch.Tensor) else torch.as_tensor(np.asarray(a))
@@ -86,7 +90,9 @@ def from_adjacency(
         alone = np.flatnonzero(~np.isin(transposed, key))
         if alone.size:
             u, v = row[alone[0]], col[alone[0]]
-            raise GraphError(f"{where}A[{u}, {v}] is nonzero but A[{v}, {u}] is 0: A is not symmetric; pass directed=True")
+            raise GraphError(
+                f"{where}A[{u}, {v}] is nonzero but A[{v}, {u}] is 0: A is not symmetric; pass directed=True"
+            )
     if not values.is_floating_point():
         values = values.to(torch.get_default_dtype())
     return Graph(
@@ -114,7 +120,9 @@ def from_networkx(
     if g.is_multigraph():
         raise GraphError(f"{where}a multigraph has repeated edges; convert it with networkx.Graph(g) first")
     if g.is_directed() and not directed:
-        raise GraphError(f"{where}the NetworkX graph is directed; pass directed=True or convert it with to_undirected()")
+        raise GraphError(
+            f"{where}the NetworkX graph is directed; pass directed=True or convert it with to_undirected()"
+        )
     number = {v: i for i, v in enumerate(g.nodes)}
     rows = [g.nodes[v].get(features) for v in g.nodes] if features is not None else []
     have = [r is not None for r in rows]

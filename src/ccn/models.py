@@ -20,7 +20,6 @@ from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
 from ccn.schemes.composition import Level
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
-from ccn.schemes.scheme import Scheme
 
 __all__ = ["CCN"]
 
@@ -60,7 +59,11 @@ class CCN(nn.Module):
         >>> net = ccn.CCN(in_features=1, out_features=1, channels=4)
         >>> net([ccn.Graph([(0, 1), (1, 2)], n=3), ccn.Graph([], n=1)]).shape
         torch.Size([2, 1])
+
     """
+
+    layers: Sequence[Aggregation]
+    head: nn.Sequential
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class CCN(nn.Module):
         self_loops: bool = False,
         scheme: SchemeGenerator = Neighbourhoods(),  # noqa: B008 (frozen)
         *,
-        adjacency_channels: Sequence[AdjacencyChannel] = (Weights(),),  # noqa: B008 (frozen)
+        adjacency_channels: Sequence[AdjacencyChannel] = (Weights(),),
         self_product: bool = False,
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
         norm: str | None = None,
@@ -109,7 +112,7 @@ class CCN(nn.Module):
         for product in products:
             if product is not True and product is not False and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
-        self.layers = nn.ModuleList(
+        self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
                 self.channels[i],
                 self.channels[i + 1],
@@ -141,7 +144,9 @@ class CCN(nn.Module):
         b = batch(graphs)
         width = b.features.shape[1]
         if width != self.in_features:
-            raise GraphError(f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}")
+            raise GraphError(
+                f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}"
+            )
         for name in ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
                 i = next(i for i, g in enumerate(b.graphs) if getattr(g, name))
@@ -152,7 +157,9 @@ class CCN(nn.Module):
         """The activations, level by level."""
         scheme = composition(b, self.scheme, self.levels)
         if len(scheme.levels) > self.levels:
-            raise SchemeError(f"the scheme has {len(scheme.levels)} levels above the atoms, the network levels={self.levels}")
+            raise SchemeError(
+                f"the scheme has {len(scheme.levels)} levels above the atoms, the network levels={self.levels}"
+            )
         dtype = self.embedding.weight.dtype
         matrices = Matrices(b, self.adjacency_channels, dtype)
         features = self.embedding(b.features.to(dtype))
@@ -174,7 +181,8 @@ class CCN(nn.Module):
             node, below, child = level.skip or (0, 0, 0)
             raise SchemeError(
                 f"node {node} of level {number} has the child {child} of level {below}, not of level {number - 1}: "
-                f"then all levels need one order and one number of channels, got order={self.orders}, channels={self.channels}"
+                "then all levels need one order and one number of channels, "
+                f"got order={self.orders}, channels={self.channels}"
             )
 
     def activations(self, graphs: Any) -> list[Activation]:
@@ -198,14 +206,6 @@ class CCN(nn.Module):
         out: Tensor = self.head(self.embed(graphs))
         return out
 
-    def former_self(self, scheme: Scheme, node: int) -> int | None:
-        """The node whose activation ``own`` reads: a graph scheme's node of the same vertex one level below,
-        else the child with the same anchor."""
-        if isinstance(self.scheme, Neighbourhoods) or hasattr(self.scheme, "radii"):
-            return node - scheme.atoms
-        same = [c for c in scheme.children[node] if scheme.anchors[node] is not None and scheme.anchors[c] == scheme.anchors[node]]
-        return same[0] if same else None
-
 
 class _Rescale(nn.Module):
     """Divides every invariant by its value for activations of all ones on the reference graph.
@@ -217,7 +217,9 @@ class _Rescale(nn.Module):
 
     def __init__(self, orders: Sequence[int], channels: Sequence[int]) -> None:
         super().__init__()
-        values = [1 / s for level, c in zip(readout_scales(orders), channels, strict=True) for s in level for _ in range(c)]
+        values = [
+            1 / s for level, c in zip(readout_scales(orders), channels, strict=True) for s in level for _ in range(c)
+        ]
         self.register_buffer("scale", torch.tensor(values))
 
     def forward(self, z: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from ccn.algebra.equivariant import EquivariantMap
 from ccn.algebra.operations import _spread, adjacency_product, contract, promote, stack, tensor_product
 from ccn.algebra.partitions import set_partitions
 from ccn.graph import Graph, as_graph
+from ccn.schemes.generators import former_selves
 
 if TYPE_CHECKING:
     from ccn.models import CCN
@@ -28,7 +29,7 @@ Map = Contraction | EquivariantMap
 
 
 class Child(NamedTuple):
-    """A child as its parent sees it: its ordered part, its activation (m, .., m, in), its anchor or None."""
+    """A node as its parent sees it: its ordered part, its activation (m, .., m, in), its anchor or None."""
 
     part: Sequence[int]
     activation: Tensor
@@ -43,7 +44,7 @@ def aggregate(
     contractions: Sequence[Map],
     adjacency: Tensor | None = None,
     *,
-    own: Child | None = None,
+    own: Sequence[Child] = (),
     weight_free: Tensor | None = None,
     contractions_free: Sequence[Map] = (),
     nonlinearity: Callable[[Tensor], Tensor] = torch.relu,
@@ -57,21 +58,22 @@ def aggregate(
         bias: (out,).
         contractions: what step 5 computes, in the order of W; each names its source.
         adjacency: A restricted to the part, (channels, m, m).
-        own: the node's own former activation, for a contraction with source ``own``.
+        own: the node's own former self (or selves, which are added), for a contraction with source ``own``.
 
     Returns:
         the activation, (m, .., m, out).
+
     """
     # 1. Collect the activations of the children; 2. promote each to the node's own part.
     promoted = [promote(c.activation, c.part, part) for c in children]
     # 3. Stack those that have an anchor in the part; sum the others.
     held = [c.anchor is not None and c.anchor in part for c in children]
     zero = torch.zeros([len(part)] * (children[0].activation.ndim - 1) + [weight.shape[2]], dtype=weight.dtype)
-    t = stack([zero, *(f for f, h in zip(promoted, held, strict=True) if h)],
-              [part[0], *(c.anchor for c, h in zip(children, held, strict=True) if h and c.anchor is not None)], part)  # fmt: skip
+    anchors = [c.anchor for c, h in zip(children, held, strict=True) if h and c.anchor is not None]
+    t = stack([zero, *(f for f, h in zip(promoted, held, strict=True) if h)], [part[0], *anchors], part)
     u = sum((f for f, h in zip(promoted, held, strict=True) if not h), start=zero)
     # 4. and 5. Multiply by A where asked for, and contract.
-    own_f = promote(own.activation, own.part, part) if own is not None else zero
+    own_f = sum((promote(c.activation, c.part, part) for c in own), start=zero)
     total = _mixed(t, own_f, adjacency, weight, contractions)
     if weight_free is not None:
         total = total + _mixed(u, own_f, adjacency, weight_free, contractions_free)
@@ -92,7 +94,11 @@ def _mixed(t: Tensor, own: Tensor, adjacency: Tensor | None, weight: Tensor, map
             h = tensor_product(t, t)
         else:
             h = t
-        q = contract(h, c) if isinstance(c, Contraction) else _spread(h, c, own.shape[0] if own.ndim > 1 else t.shape[0])
+        q = (
+            contract(h, c)
+            if isinstance(c, Contraction)
+            else _spread(h, c, own.shape[0] if own.ndim > 1 else t.shape[0])
+        )
         mixed = q @ weight[:, j].T
         total = mixed if total is None else total + mixed
     assert total is not None
@@ -112,13 +118,7 @@ def invariants(f: Tensor) -> Tensor:
     return torch.cat([torch.einsum(f"{word}Z->Z", f) for word in words])
 
 
-class _Node(NamedTuple):
-    part: tuple[int, ...]
-    activation: Tensor
-    anchor: int | None
-
-
-def activations(net: CCN, graph: Graph) -> list[list[_Node]]:
+def activations(net: CCN, graph: Graph) -> list[list[Child]]:
     """The activations of a network on one graph, level by level, node by node (normalisation and dropout off)."""
     g = as_graph(graph)
     dtype = net.embedding.weight.dtype
@@ -127,7 +127,7 @@ def activations(net: CCN, graph: Graph) -> list[list[_Node]]:
     a = [c.dense(g).to(dtype) for c in net.adjacency_channels]
     matrix = torch.cat(a) if a else torch.zeros(0, g.n, g.n, dtype=dtype)
     leaf = net.embedding(g.features.to(dtype))
-    done: dict[int, _Node] = {}
+    done: dict[int, Child] = {}
     levels = []
     for number, nodes in enumerate(scheme.levels):
         for node in nodes:
@@ -136,20 +136,19 @@ def activations(net: CCN, graph: Graph) -> list[list[_Node]]:
                 f = leaf[part[0]].reshape(*[1] * net.orders[0], -1)
             else:
                 layer = net.layers[number - 1]
-                former = net.former_self(scheme, node)
                 f = aggregate(
                     part,
-                    [Child(done[c].part, done[c].activation, done[c].anchor) for c in scheme.children[node]],
+                    [done[c] for c in scheme.children[node]],
                     layer.weight,
                     layer.bias,
                     layer.contractions,
                     matrix[:, part][:, :, part],
-                    own=None if former is None else Child(done[former].part, done[former].activation, None),
+                    own=[done[c] for c in former_selves(generator, scheme, node)],
                     weight_free=layer.weight_free,
                     contractions_free=layer.contractions_free,
                     nonlinearity=layer.nonlinearity,
                 )
-            done[node] = _Node(part, f, anchor)
+            done[node] = Child(part, f, anchor)
         levels.append([done[node] for node in nodes])
     return levels
 
@@ -160,7 +159,7 @@ def forward(net: CCN, graphs: Sequence[Graph]) -> Tensor:
     for g in graphs:
         levels = activations(net, g)
         sums = [torch.stack([invariants(node.activation) for node in level]).sum(0) for level in levels]
-        zeros = [leaf.new_zeros(width) for width, leaf in zip(net.readout_widths[len(sums) :], [sums[0]] * 99, strict=False)]
-        rows.append(torch.cat([*sums, *zeros]))
+        missing = sum(net.readout_widths[len(sums) :])
+        rows.append(torch.cat([*sums, sums[0].new_zeros(missing)]))
     out: Tensor = net.head(torch.stack(rows))
     return out

@@ -92,6 +92,7 @@ def assert_covariant(
 
     Raises:
         AssertionError: naming what differs, and by how much.
+
     """
     net: Any = copy.deepcopy(module).double().eval()
     plain = [_in_double(g) for g in graphs]
@@ -105,7 +106,12 @@ def assert_covariant(
             _close("the output", net(plain), net(renamed), rtol)
             if hasattr(net, "embed"):
                 index = torch.from_numpy(sigma)
-                _close("the embedding per vertex", net.embed(plain, per="vertex"), net.embed(renamed, per="vertex")[index], rtol)
+                _close(
+                    "the embedding per vertex",
+                    net.embed(plain, per="vertex"),
+                    net.embed(renamed, per="vertex")[index],
+                    rtol,
+                )
             if hasattr(net, "activations"):
                 levels = zip(net.activations(plain), net.activations(renamed), strict=True)
                 for number, (before, after) in enumerate(levels):
@@ -126,7 +132,9 @@ def _compare_level(number: int, before: Activation, after: Activation, sigma: An
     for v in range(len(before)):
         nodes = found.get(key(before, v, sigma))
         if not nodes:
-            raise AssertionError(f"level {number}: node {v} has no counterpart; the scheme is not permutation invariant")
+            raise AssertionError(
+                f"level {number}: node {v} has no counterpart; the scheme is not permutation invariant"
+            )
         if len(nodes) > 1:
             continue  # several nodes with one part: which is which cannot be told here
         place = {a: i for i, a in enumerate(after.part(nodes[0]))}

@@ -59,6 +59,10 @@ class MatrixClass:
         return self.directed >= other.directed and self.self_loops >= other.self_loops
 
 
+SIMPLE = MatrixClass()
+"""The paper's graphs: symmetric, no self-loops."""
+
+
 @dataclass(frozen=True)
 class Contraction:
     """One generalised contraction: a small value that prints as its einsum.
@@ -109,7 +113,12 @@ class Contraction:
     @property
     def einsum(self) -> str:
         """The einsum of the factors of H, for example ``abx,xy->ab`` for T (x) A."""
-        cut = {"TA": self.order_in - 2, "UA": self.order_in - 2, "TT": self.order_in // 2, "UU": self.order_in // 2}.get(self.source)
+        cut = {
+            "TA": self.order_in - 2,
+            "UA": self.order_in - 2,
+            "TT": self.order_in // 2,
+            "UU": self.order_in // 2,
+        }.get(self.source)
         inputs = self.letters if cut is None else f"{self.letters[:cut]},{self.letters[cut:]}"
         return f"{inputs}->{ascii_letters[: self.order_out]}"
 
@@ -140,7 +149,7 @@ def contractions(order_in: int, order_out: int, source: Source = "H", channel: i
     )
 
 
-def reduce(c: Contraction, matrix: MatrixClass = MatrixClass()) -> Contraction | None:  # noqa: B008 (frozen)
+def reduce(c: Contraction, matrix: MatrixClass = SIMPLE) -> Contraction | None:
     """The representative of ``c`` among contractions that agree for every A of the class, or None for zero.
 
     The representative is the one that comes first in the enumeration.
@@ -169,14 +178,19 @@ def _growth(c: Contraction) -> tuple[int, ...]:
     return tuple(number[a] for a in sorted(number))
 
 
-def distinct(all_of_them: Iterable[Contraction], matrix: MatrixClass = MatrixClass()) -> tuple[Contraction, ...]:  # noqa: B008
+def distinct(all_of_them: Iterable[Contraction], matrix: MatrixClass = SIMPLE) -> tuple[Contraction, ...]:
     """The representatives of a set of contractions, each once, zeros left out."""
     reduced = (reduce(c, matrix) for c in all_of_them)
     return tuple(dict.fromkeys(c for c in reduced if c is not None))
 
 
 def preset(
-    name: str, order_in: int, order_out: int, source: Source, matrix: MatrixClass = MatrixClass(), channel: int = 0  # noqa: B008
+    name: str,
+    order_in: int,
+    order_out: int,
+    source: Source,
+    matrix: MatrixClass = SIMPLE,
+    channel: int = 0,
 ) -> tuple[Contraction, ...]:
     """A set of contractions by name.
 

@@ -94,9 +94,7 @@ def _spread(f: Tensor, e: EquivariantMap, m: int) -> Tensor:
         delta.append(d)
     words = ["".join(ascii_letters[a] for a in block) for block in e.blocks]
     inputs, outputs = ascii_letters[: e.order_in], ascii_letters[e.order_in : e.order_in + e.order_out]
-    return torch.einsum(
-        f"{','.join([inputs + 'Z', *words])}->{outputs}Z", f, *(delta[len(word) - 1] for word in words)
-    )
+    return torch.einsum(f"{','.join([inputs + 'Z', *words])}->{outputs}Z", f, *(delta[len(word) - 1] for word in words))
 
 
 def linear_combination(tensors: Sequence[Tensor], coefficients: Sequence[float]) -> Tensor:

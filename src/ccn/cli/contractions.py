@@ -7,7 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.algebra import MatrixClass, Source, contractions as enumerate_contractions, reduce
+from ccn.algebra import MatrixClass, Source, reduce
+from ccn.algebra import contractions as enumerate_contractions
 from ccn.errors import ConfigurationError
 
 __all__ = ["contractions"]
@@ -28,7 +29,8 @@ def contractions(
     children's tensors and then the stack; A follows) and the contraction it is equal to for the class of
     A, or zero.
 
-    Examples:
+    Examples
+    --------
         ccn contractions --order 2 --adjacency            the 50 of the paper, 26 of them distinct
 
         ccn contractions --order 1 --adjacency --directed --json
@@ -47,6 +49,7 @@ def contractions(
         A may have a diagonal.
     json: bool
         Print JSON for machines.
+
     """
     if order < 0 or (order_out is not None and order_out < 0):
         raise ConfigurationError("--order and --order-out must not be negative")
@@ -69,7 +72,9 @@ def contractions(
     ]
     if json:
         summary = {"order": order, "order_out": listed[0].order_out, "adjacency": adjacency, "matrix": str(matrix)}
-        print(json_module.dumps({**summary, "all": len(rows), "distinct": len(distinct), "contractions": rows}, indent=1))
+        print(
+            json_module.dumps({**summary, "all": len(rows), "distinct": len(distinct), "contractions": rows}, indent=1)
+        )
         return
     width = max(len(c.einsum) for c in listed)
     kinds = max(5, *(len(c.kind) for c in listed))
@@ -79,4 +84,7 @@ def contractions(
         to = "zero" if r is None else "itself" if number[r] == i else f"{number[r]} ({r.einsum})"
         print(f"{i:>4}  {row['class']:<{kinds}}  {row['einsum']:<{width}}  {to}")
     of = f"{'T (x) A' if adjacency else 'T'}, order {listed[0].order_in} to {listed[0].order_out}"
-    print(f"\n{len(rows)} contractions of {of}; {len(distinct)} distinct and not zero" + (f" for A {matrix}" if adjacency else ""))
+    print(
+        f"\n{len(rows)} contractions of {of}; {len(distinct)} distinct and not zero"
+        + (f" for A {matrix}" if adjacency else "")
+    )

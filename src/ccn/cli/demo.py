@@ -19,6 +19,7 @@ def demo(*, splits: int = 5, epochs: int = 40, seed: int = 0) -> None:
         Passes over the training part.
     seed: int
         Seed of the splits and of the networks.
+
     """
     from ccn.demo import run
 

@@ -17,6 +17,7 @@ def load(name_or_path: str | Path) -> Dataset:
     Example:
         >>> print(load("MUTAG"))
         MUTAG: 188 graphs, 17.93 vertices and 19.79 edges on average, classes -1: 63, 1: 125
+
     """
     if str(name_or_path).upper() == "MUTAG":
         return read_tu(Path(__file__).parent / "mutag" / "MUTAG.zip", "MUTAG")

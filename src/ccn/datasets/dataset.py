@@ -20,6 +20,7 @@ class Dataset:
 
     Attributes:
         targets: (graphs, targets); NaN where missing. A class is its number in ``classes``.
+
     """
 
     name: str

@@ -36,7 +36,9 @@ def _texts(path: Path) -> dict[str, str]:
     if len(names) != 1:
         raise CCNError(f"{path}: a TU data set has one file that ends in _A.txt, found {len(names)}")
     prefix = names[0] + "_"
-    return {name.removeprefix(prefix).removesuffix(".txt"): text for name, text in files.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix).removesuffix(".txt"): text for name, text in files.items() if name.startswith(prefix)
+    }
 
 
 def _table(text: str) -> NDArray[np.int64]:
@@ -76,4 +78,6 @@ def read_tu(path: Path, name: str) -> Dataset:
             )
         )
     classes, targets = np.unique(labels, return_inverse=True)
-    return Dataset(name, graphs, targets.astype(np.float64)[:, None], ("class",), "classification", tuple(classes.tolist()))
+    return Dataset(
+        name, graphs, targets.astype(np.float64)[:, None], ("class",), "classification", tuple(classes.tolist())
+    )

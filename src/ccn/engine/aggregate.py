@@ -75,7 +75,9 @@ def _reduce(f: Tensor, below: Nodes, reductions: Sequence[Reduction], order: int
             view = axes_view(x, n, m, groups, order)
             if r.centre:
                 at = centre[first:end]
-                view = view[torch.arange(n, device=f.device), at.clamp(min=0)] * (at >= 0).reshape(-1, *[1] * (view.ndim - 2))
+                view = view[torch.arange(n, device=f.device), at.clamp(min=0)] * (at >= 0).reshape(
+                    -1, *[1] * (view.ndim - 2)
+                )
                 summed = tuple(d - 1 for d in summed)
             into = y[:, i * width : (i + 1) * width].view(n, *[m] * g, width)
             into.copy_(view.sum(summed) if summed else view)
@@ -170,7 +172,9 @@ def mixing_matrices(plan: Plan, weight: Tensor) -> list[Tensor]:
     number = [start[g] + r * len(plan.slots[g]) + s for g, r, s in (plan.cells[i] for i in live)]  # type: ignore[misc]
     device = weight.device
     rows = weight[:, torch.tensor(live, dtype=torch.long, device=device)].permute(1, 2, 0).reshape(len(live), -1)
-    cells = weight.new_zeros(start[-1], width * out).index_add(0, torch.tensor(number, dtype=torch.long, device=device), rows)
+    cells = weight.new_zeros(start[-1], width * out).index_add(
+        0, torch.tensor(number, dtype=torch.long, device=device), rows
+    )
     matrices = []
     for g, (r, s) in enumerate(zip(plan.reductions, plan.slots, strict=True)):
         block = cells[start[g] : start[g + 1]].reshape(len(r), len(s), width, out)
@@ -178,7 +182,9 @@ def mixing_matrices(plan: Plan, weight: Tensor) -> list[Tensor]:
     return matrices
 
 
-def _left(target: Target, chunk: Chunk, quantities: Tensor, first: dict[MatrixSection, int], nodes: Nodes) -> tuple[Tensor, int]:
+def _left(
+    target: Target, chunk: Chunk, quantities: Tensor, first: dict[MatrixSection, int], nodes: Nodes
+) -> tuple[Tensor, int]:
     """The matrix that multiplies a target from the left, (nodes, m^q, K), and q."""
     n, m = chunk.nodes, chunk.m
     if target.factor in ("row", "column"):
@@ -195,7 +201,9 @@ def _left(target: Target, chunk: Chunk, quantities: Tensor, first: dict[MatrixSe
 class _Work:
     """What forward and backward of one call share: the plan, its maps and the quantities of A."""
 
-    def __init__(self, plan: Plan, maps: Maps, below: Nodes, nodes: Nodes, start: dict[MatrixSection, int], width: int) -> None:
+    def __init__(
+        self, plan: Plan, maps: Maps, below: Nodes, nodes: Nodes, start: dict[MatrixSection, int], width: int
+    ) -> None:
         self.plan, self.maps, self.below, self.nodes, self.start, self.width = plan, maps, below, nodes, start, width
 
     def table(self, f: Tensor, mixing: Sequence[Tensor]) -> Tensor:
@@ -321,7 +329,10 @@ class _Aggregate(torch.autograd.Function):
             assert table is not None
             _weight_gradient(g_quantities, g_targets, table, maps)
         g_table = _bag(
-            g_targets, maps.transposed_index, maps.transposed_offset, ctx.weights[1] if ctx.weights is not None else None
+            g_targets,
+            maps.transposed_index,
+            maps.transposed_offset,
+            ctx.weights[1] if ctx.weights is not None else None,
         )
         g_f = torch.zeros_like(f) if ctx.needs_input_grad[3] else None
         g_mixing: list[Tensor | None] = []

@@ -61,6 +61,7 @@ class Maps:
         bags: ``bags[t][c]`` is (first, end, offsets): the entries of those rows.
         table_start: first table row of each order.
         target_start: first row of each target when all are numbered through.
+
     """
 
     chunks: list[Chunk]
@@ -100,7 +101,8 @@ class Maps:
 @dataclass(frozen=True)
 class _Entries:
     """Pairs expanded to order g: for each pair and each entry of the child's order-g tensor its pair, its row,
-    and the parent's places of its g indices."""
+    and the parent's places of its g indices.
+    """
 
     pair: Int
     row: Int
@@ -137,7 +139,9 @@ def _section_start(sections: tuple[MatrixSection, ...], nodes: Nodes) -> dict[Ma
     return out
 
 
-def _slot_entries(slot: Slot, e: _Entries, pairs: Pairs, nodes: Nodes, first: dict[MatrixSection, int]) -> tuple[Int, Int | None]:
+def _slot_entries(
+    slot: Slot, e: _Entries, pairs: Pairs, nodes: Nodes, first: dict[MatrixSection, int]
+) -> tuple[Int, Int | None]:
     """The target row (within its target) and the weight number of every entry of a slot."""
     parent = pairs.parent[e.pair]
     m = nodes.size[parent]
@@ -189,7 +193,9 @@ def build_maps(plan: Plan, level: Level) -> Maps:
     forward = _csr(shape, target_row, table_row, weight)
     backward = forward.tocsc()
     rows, bags = _cut(plan, nodes, chunks, target_start, forward.indptr)
-    weighted = [any(s.weight is not None and s.target == t for of in plan.slots for s in of) for t in range(len(plan.targets))]
+    weighted = [
+        any(s.weight is not None and s.target == t for of in plan.slots for s in of) for t in range(len(plan.targets))
+    ]
     return Maps(
         chunks,
         rows,
@@ -205,7 +211,9 @@ def build_maps(plan: Plan, level: Level) -> Maps:
 
 def _csr(shape: tuple[int, int], row: list[Int], column: list[Int], data: list[Int]) -> Any:
     """A sparse matrix from pieces whose places are all different, so that nothing needs to be summed."""
-    join = [np.concatenate([x.astype(np.int32) for x in of]) if of else np.empty(0, np.int32) for of in (row, column, data)]
+    join = [
+        np.concatenate([x.astype(np.int32) for x in of]) if of else np.empty(0, np.int32) for of in (row, column, data)
+    ]
     matrix = sp.coo_array((join[2], (join[0], join[1])), shape=shape)
     matrix.has_canonical_format = True
     return matrix.tocsr()

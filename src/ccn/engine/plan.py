@@ -43,7 +43,8 @@ MatrixSection = tuple[Kind, int]
 @dataclass(frozen=True)
 class Reduction:
     """What is done to F_c at the child: ``kept`` groups of axes (each one index of the result), ``summed``
-    groups, and the axes held at the ``centre``."""
+    groups, and the axes held at the ``centre``.
+    """
 
     kept: tuple[tuple[int, ...], ...]
     summed: tuple[tuple[int, ...], ...]
@@ -86,7 +87,8 @@ class Target:
 @dataclass(frozen=True)
 class Slot:
     """A mixed tensor of the child, gathered over ``pairs`` to ``target``; ``places[i]`` is the kept axis
-    (or STACK) that target axis i comes from."""
+    (or STACK) that target axis i comes from.
+    """
 
     pairs: PairSet
     order: int

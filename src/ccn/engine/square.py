@@ -7,6 +7,7 @@ packed, by the plan whose one contraction is the identity, and each Q is one ein
 from __future__ import annotations
 
 from string import ascii_lowercase
+
 import torch
 from torch import Tensor
 
@@ -60,4 +61,3 @@ def square_maps(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Lev
             stacked[source] = linear_map(f, identity, k, n, level, matrices)
         out.append(_square(stacked[source], level.nodes, c))
     return torch.stack(out, dim=1)
-

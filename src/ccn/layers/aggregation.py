@@ -79,7 +79,9 @@ def list_maps(
         maps += _chosen(choice, 2 * n, k_out, "TT" if stacked else "UU", MatrixClass())
     elif choice == "complete":
         if adjacency:
-            raise ConfigurationError("contractions='complete' is the basis of linear maps of T alone: pass adjacency=False")
+            raise ConfigurationError(
+                "contractions='complete' is the basis of linear maps of T alone: pass adjacency=False"
+            )
         maps += equivariant_maps(n, k_out, plain)
     else:
         if adjacency is False or adjacency == "both":
@@ -108,7 +110,9 @@ def _chosen(
         if c.order_in == n and c.order_out == k_out and c.source in ("H", source):
             out.append(replace(c, source=source, channel=channel))
         elif not optional:
-            raise ConfigurationError(f"contraction {c} takes order {c.order_in} to {c.order_out}; this layer needs {n} to {k_out}")
+            raise ConfigurationError(
+                f"contraction {c} takes order {c.order_in} to {c.order_out}; this layer needs {n} to {k_out}"
+            )
     return out
 
 
@@ -123,6 +127,7 @@ class Aggregation(nn.Module):
 
     See Also:
         :func:`ccn.reference.aggregate`: the rule itself. :class:`ccn.CCN`: the network.
+
     """
 
     def __init__(
@@ -171,23 +176,27 @@ class Aggregation(nn.Module):
 
         A contraction adds up to m^3 terms and A adds more. Its weights are divided by the RMS of its
         result for children of all ones at this level of a fixed reference graph, so that every
-        contraction enters with the same strength and activations keep theirs from level to level.
+        contraction enters with the same strength and activations keep theirs from level to level. The
+        bias is small but not zero: without it a ReLU network is homogeneous, and a sum over entries
+        could not tell 1 + 1 from 2.
         """
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
             if weight is not None:
                 scale = scales(maps, self.order, self.order_out, self.classes, level)
                 live = sum(s > 0 for s in scale)
-                spread = torch.tensor([1 / s if s > 0 else 1.0 for s in scale], dtype=weight.dtype, device=weight.device)
+                spread = torch.tensor(
+                    [1 / s if s > 0 else 1.0 for s in scale], dtype=weight.dtype, device=weight.device
+                )
                 with torch.no_grad():
                     nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
                     weight.mul_(spread[:, None])
-        nn.init.zeros_(self.bias)
+        nn.init.normal_(self.bias, std=0.1)
 
     def linear(self, f: Tensor, level: Level, matrices: Matrices, relu: bool = False) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
         if self.self_product:
             return self._square(f, level, matrices), None
-        weights = [w for w in (self.weight, self.weight_free) if w is not None]
+        weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
         maps_of = (*self.contractions, *self.contractions_free)
         p = plan(maps_of, self.order, self.order_out, self.classes)
         maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
@@ -197,7 +206,7 @@ class Aggregation(nn.Module):
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""
-        out = self.bias
+        out: Tensor = self.bias
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
             if weight is not None:
                 q = square_maps(f, maps, self.order, self.order_out, level, matrices)
@@ -236,7 +245,9 @@ def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor]
     if callable(choice):
         return torch.relu if isinstance(choice, nn.ReLU) or choice is nn.functional.relu else choice
     if choice not in NONLINEARITIES:
-        raise ConfigurationError(f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function")
+        raise ConfigurationError(
+            f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function"
+        )
     return NONLINEARITIES[choice]
 
 
@@ -249,5 +260,3 @@ def _norm(choice: str | None, channels: int) -> nn.Module | None:
     if choice == "layer":
         return nn.LayerNorm(channels)
     raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
-
-

@@ -56,7 +56,9 @@ def _reference(levels: int) -> tuple[Batch, Composition]:
 
 
 @lru_cache(maxsize=256)
-def scales(maps: tuple[Map, ...], order: int, order_out: int, classes: tuple[MatrixClass, ...], level: int) -> tuple[float, ...]:
+def scales(
+    maps: tuple[Map, ...], order: int, order_out: int, classes: tuple[MatrixClass, ...], level: int
+) -> tuple[float, ...]:
     """The RMS of each Q for children of all ones, at this level of the reference graph."""
     b, scheme = _reference(level)
     at = replace(scheme.levels[level - 1], free=scheme.levels[level - 1].stacked, _cache={})

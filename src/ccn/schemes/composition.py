@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ class Nodes:
         centre: (nodes,) place of the anchor in the node's own part, or -1.
         graph: (nodes,) graph of each node.
         number: (nodes,) number of each node within its level, through the batch.
+
     """
 
     size: Int
@@ -82,7 +84,7 @@ class Nodes:
             return []
         cut = np.flatnonzero(np.diff(self.size)) + 1
         edge = [0, *cut.tolist(), len(self)]
-        return [(int(self.size[a]), a, b) for a, b in zip(edge[:-1], edge[1:], strict=True)]
+        return [(int(self.size[a]), a, b) for a, b in pairwise(edge)]
 
     @cached_property
     def storage(self) -> Int:
@@ -101,6 +103,7 @@ class Pairs:
         stack: (pairs,) place of the child's anchor in the parent's part, or -1.
         start: (pairs+1,) where each pair begins in ``place``.
         place: (sum of child sizes,) parent's place of each atom of the child's part, or -1.
+
     """
 
     parent: Int
@@ -119,7 +122,11 @@ class Pairs:
         count = np.diff(self.start)
         chosen = count[keep]
         return Pairs(
-            self.parent[keep], self.child[keep], self.stack[keep], starts(chosen), self.place[ranges(self.start[:-1][keep], chosen)]
+            self.parent[keep],
+            self.child[keep],
+            self.stack[keep],
+            starts(chosen),
+            self.place[ranges(self.start[:-1][keep], chosen)],
         )
 
 
@@ -144,7 +151,8 @@ class _Places:
     def __call__(self, node: Int, atom: Int) -> Int:
         """Places of ``atom[i]`` in the part of ``node[i]`` (same graph), -1 where it is not in it."""
         if self._table is not None:
-            return self._table[self._base[node] + atom].astype(np.int64)
+            place: Int = self._table[self._base[node] + atom].astype(np.int64)
+            return place
         key = node * self._n + atom
         at = np.minimum(np.searchsorted(self._key, key), len(self._key) - 1)
         return np.where(self._key[at] == key, self._place[at], -1)
@@ -213,6 +221,7 @@ class RawLevel:
         child_level, child: (pairs,) level and number of the child.
         own: (nodes,) number, in the level below, of the node's own former self, or -1; None where
             it is the child that shares the node's anchor.
+
     """
 
     size: Int
@@ -232,7 +241,7 @@ def _stored(raw: RawLevel) -> Nodes:
     parts = raw.parts[ranges(starts(raw.size)[:-1][number], size)]
     start = starts(size)
     anchor = raw.anchor[number]
-    hit = np.flatnonzero((parts == np.repeat(anchor, size)))
+    hit = np.flatnonzero(parts == np.repeat(anchor, size))
     centre = np.full(len(size), -1)
     node = np.repeat(np.arange(len(size)), size)[hit]
     centre[node] = hit - start[node]
@@ -243,7 +252,10 @@ def _joined(levels: Sequence[Nodes]) -> Nodes:
     """Nodes of several levels one after another."""
     if len(levels) == 1:
         return levels[0]
-    columns = {name: np.concatenate([getattr(x, name) for x in levels]) for name in ("size", "parts", "anchor", "centre", "graph")}
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(x, name) for x in levels])
+        for name in ("size", "parts", "anchor", "centre", "graph")
+    }
     return Nodes(start=starts(columns["size"]), number=np.arange(len(columns["size"])), **columns)
 
 
@@ -253,7 +265,9 @@ def _pairs(nodes: Nodes, below: Nodes, places: _Places, parent: Int, child: Int)
     count = below.size[child]
     place = places(np.repeat(parent, count), below.parts[ranges(below.start[:-1][child], count)])
     anchor = below.anchor[child]
-    stack = np.where(anchor >= 0, places(parent, np.maximum(anchor, nodes.parts[nodes.start[parent]] * (anchor < 0))), -1)
+    stack = np.where(
+        anchor >= 0, places(parent, np.maximum(anchor, nodes.parts[nodes.start[parent]] * (anchor < 0))), -1
+    )
     return Pairs(parent, child, stack, starts(count), place)
 
 

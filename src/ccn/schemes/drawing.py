@@ -42,7 +42,9 @@ def draw(scheme: Scheme, path: Path, names: Sequence[str] | None = None) -> Path
     rows = 1 + max(scheme.heights)
     width = max(x for x, _ in place.values()) + 0.5
     longest = max(len(p) for p in scheme.parts)
-    figure = Figure(figsize=(max(4.0, min(24.0, width * (0.9 + 0.12 * longest))), 1.2 + 1.5 * rows), layout="constrained")
+    figure = Figure(
+        figsize=(max(4.0, min(24.0, width * (0.9 + 0.12 * longest))), 1.2 + 1.5 * rows), layout="constrained"
+    )
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-0.1, width + 0.1)
@@ -57,6 +59,8 @@ def draw(scheme: Scheme, path: Path, names: Sequence[str] | None = None) -> Path
         axes.text(x, y, "r" if node == scheme.root else str(node), ha="center", va="center", fontsize=9, zorder=3)
         text = "{" + ", ".join(label[a] for a in scheme.parts[node]) + "}"
         below = not scheme.children[node]
-        axes.text(x, y + (-0.24 if below else 0.24), text, ha="center", va="top" if below else "bottom", fontsize=8, zorder=3)
+        axes.text(
+            x, y + (-0.24 if below else 0.24), text, ha="center", va="top" if below else "bottom", fontsize=8, zorder=3
+        )
     figure.savefig(path, dpi=150)
     return path

@@ -29,6 +29,7 @@ __all__ = [
     "Neighbourhoods",
     "SchemeGenerator",
     "composition",
+    "former_selves",
     "functional_groups",
     "has_free_children",
     "rings",
@@ -48,8 +49,7 @@ def _pattern(b: Batch) -> sp.csr_array:
     row, col = row[off], col[off]
     if b.matrix_class.directed:
         row, col = np.concatenate([row, col]), np.concatenate([col, row])
-    m = sp.csr_array((np.ones(len(row), dtype=bool), (row, col)), shape=(b.n, b.n))
-    return m
+    return sp.csr_array((np.ones(len(row), dtype=bool), (row, col)), shape=(b.n, b.n))
 
 
 def _bool(m: Any) -> sp.csr_array:
@@ -127,6 +127,7 @@ class Neighbourhoods(_HopScheme):
     Example:
         >>> Neighbourhoods(levels=2)(Graph([(0, 1), (1, 2)], n=3)).parts[3:9]
         ((0, 1), (0, 1, 2), (1, 2), (0, 1, 2), (0, 1, 2), (0, 1, 2))
+
     """
 
     closed: bool = True
@@ -140,10 +141,7 @@ class Neighbourhoods(_HopScheme):
 
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
         pattern = _pattern(b)
-        if self.closed:
-            own = np.ones(b.n, dtype=bool)
-        else:
-            own = np.diff(pattern.indptr) == 0
+        own = np.ones(b.n, dtype=bool) if self.closed else np.diff(pattern.indptr) == 0
         eye = sp.dia_array((own[None, :], [0]), shape=(b.n, b.n))
         return [_bool(pattern + eye.tocsr())] * levels
 
@@ -187,6 +185,7 @@ class Clusters:
         >>> square = Graph([(0, 1), (1, 2), (2, 3), (3, 0)], n=4)
         >>> Clusters(rings())(square).parts[8]
         (0, 1, 2, 3)
+
     """
 
     finders: tuple[Finder, ...]
@@ -236,7 +235,7 @@ def functional_groups(*smarts: str) -> Finder:
         from rdkit import Chem
     except ImportError:
         raise DependencyError("functional groups need RDKit: pip install rdkit") from None
-    patterns = [Chem.MolFromSmarts(s) for s in smarts]
+    patterns: list[Any] = [Chem.MolFromSmarts(s) for s in smarts]
     if None in patterns:
         raise ConfigurationError(f"RDKit cannot read the SMARTS {smarts[patterns.index(None)]!r}")
 
@@ -257,6 +256,16 @@ def has_free_children(generator: Any, level: int) -> bool:
     if level == 1 or isinstance(generator, Balls):
         return False
     return not (isinstance(generator, Neighbourhoods) and generator.closed)
+
+
+def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
+    """The nodes whose activations ``own`` reads: in a graph scheme the node of the same vertex one level below,
+    else the children that share the node's anchor.
+    """
+    if isinstance(generator, _HopScheme):
+        return [node - scheme.atoms]
+    anchor = scheme.anchors[node]
+    return [c for c in scheme.children[node] if anchor is not None and scheme.anchors[c] == anchor]
 
 
 def composition(b: Batch, generator: Any, levels: int | None = None) -> Composition:
@@ -294,7 +303,9 @@ def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
         raw.append(
             RawLevel(
                 np.array([len(s.parts[node]) for _, s, node in flat], dtype=np.int64),
-                np.array([a + o for (_, s, node), o in zip(flat, shift, strict=True) for a in s.parts[node]], dtype=np.int64),
+                np.array(
+                    [a + o for (_, s, node), o in zip(flat, shift, strict=True) for a in s.parts[node]], dtype=np.int64
+                ),
                 np.array([-1 if a is None else a + o for a, o in zip(anchors, shift, strict=True)], dtype=np.int64),
                 np.array([g for g, _, _ in flat], dtype=np.int64),
                 parent,

@@ -40,6 +40,7 @@ def is_permutation_invariant(generator: SchemeGenerator, graph: Graph, trials: i
         >>> path = Graph([(0, 1), (1, 2)], n=3)
         >>> is_permutation_invariant(Neighbourhoods(levels=2), path)
         True
+
     """
     rng = np.random.default_rng(seed)
     scheme = generator(graph)

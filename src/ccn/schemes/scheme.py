@@ -38,10 +38,11 @@ class Scheme:
         atoms: number of atoms; by default that of the largest part.
 
     Example (the paper's first figure):
-        >>> s = Scheme(parts=[(0,), (1,), (2,), (3,), (2, 3), (0, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 1, 3), (0, 1, 2, 3)],
-        ...            children=[(), (), (), (), (2, 3), (0, 3), (1, 2), (1, 4), (0, 6), (1, 5), (7, 8, 9)])
+        >>> parts = [(0,), (1,), (2,), (3,), (2, 3), (0, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 1, 3), (0, 1, 2, 3)]
+        >>> s = Scheme(parts, [(), (), (), (), (2, 3), (0, 3), (1, 2), (1, 4), (0, 6), (1, 5), (7, 8, 9)])
         >>> s.levels
         ((0, 1, 2, 3), (4, 5, 6), (7, 8, 9))
+
     """
 
     parts: tuple[tuple[int, ...], ...]
@@ -56,12 +57,16 @@ class Scheme:
         anchors: Sequence[int | None] | None = None,
         atoms: int | None = None,
     ) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731 (frozen)
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)  # the only way into a frozen dataclass
+
         put("parts", tuple(tuple(int(a) for a in part) for part in parts))
         put("children", tuple(tuple(int(c) for c in of) for of in children))
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
         if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
-            raise SchemeError(f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors")
+            raise SchemeError(
+                f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors"
+            )
         given = list(anchors) if anchors is not None else [None] * len(self.parts)
         leaf = [not c and len(p) == 1 for c, p in zip(self.children, self.parts, strict=True)]
         put("anchors", tuple(p[0] if is_leaf else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)))
@@ -170,7 +175,9 @@ class Scheme:
         import networkx as nx
 
         dag = nx.DiGraph()
-        dag.add_nodes_from((i, {"part": p, "anchor": a}) for i, (p, a) in enumerate(zip(self.parts, self.anchors, strict=True)))
+        dag.add_nodes_from(
+            (i, {"part": p, "anchor": a}) for i, (p, a) in enumerate(zip(self.parts, self.anchors, strict=True))
+        )
         dag.add_edges_from((c, i) for i, of in enumerate(self.children) for c in of)
         return dag
 

@@ -1,0 +1,180 @@
+"""Generalised contractions: their counts, order and names, and that what is called redundant is, and nothing else."""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import ccn
+from ccn.algebra import Contraction, MatrixClass, Source, bell, contractions, distinct, preset, reduce
+from ccn.errors import ConfigurationError
+
+CLASSES = [MatrixClass(), MatrixClass(self_loops=True), MatrixClass(directed=True), MatrixClass(True, True)]
+# Order k: all contractions of T (x) A to order k, then the distinct ones for each class in the order of CLASSES.
+TABLE = {0: (5, 2, 4, 3, 5), 1: (20, 9, 13, 16, 20), 2: (50, 26, 32, 44, 50), 3: (100, 58, 66, 92, 100)}
+M = 6  # as many as there are letters at k = 3, so that no two patterns are confused for want of room
+
+
+def _matrix(kind: MatrixClass, rng: np.random.Generator) -> NDArray[np.float64]:
+    a = rng.normal(size=(M, M))
+    a = a if kind.directed else a + a.T
+    return a if kind.self_loops else a - np.diag(np.diag(a))
+
+
+def _values(listed: Sequence[Contraction], kind: MatrixClass) -> NDArray[np.float64]:
+    """One row per contraction: its results on several random T and A of the class."""
+    order_t, order_out = listed[0].order_in - 2, listed[0].order_out
+    rng = np.random.default_rng(0)
+    draws = []
+    # Several draws at every order: a scalar times A, say, is one number a draw, however large its tensor.
+    for _ in range(32 // (1 + order_out)):
+        t, a = rng.normal(size=[M] * order_t), _matrix(kind, rng)
+        draws.append([np.einsum(c.einsum, t, a).ravel() for c in listed])
+    return np.concatenate([np.array(draw) for draw in draws], axis=1)
+
+
+def _rank(rows: NDArray[np.float64]) -> int:
+    return int(np.linalg.matrix_rank(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9), tol=1e-9))
+
+
+def _growth(c: Contraction) -> list[int]:
+    return [number for _, number in sorted((axis, i) for i, block in enumerate(c.blocks) for axis in block)]
+
+
+@pytest.mark.parametrize("k", TABLE)
+def test_counts_with_adjacency_are_those_of_the_table(k: int) -> None:
+    everything = contractions(k + 3, k, "TA")
+    assert (len(everything), *(len(distinct(everything, kind)) for kind in CLASSES)) == TABLE[k]
+
+
+@pytest.mark.parametrize("k", range(4))
+@pytest.mark.parametrize("kind", CLASSES, ids=str)
+def test_without_adjacency_every_one_of_the_k_plus_one_is_distinct(k: int, kind: MatrixClass) -> None:
+    everything = contractions(k + 1, k, "T")
+    assert len(everything) == k + 1
+    assert distinct(everything, kind) == everything
+
+
+@given(n=st.integers(0, 7), data=st.data())
+@settings(deadline=None, max_examples=30)
+def test_there_are_binomial_times_bell_in_the_documented_order(n: int, data: st.DataObject) -> None:
+    p = data.draw(st.integers(0, n))
+    listed = ccn.contractions(order_in=n, order_out=n - p)
+    assert len(listed) == comb(n, p) * bell(p)
+    keys = [(c.survivors, _growth(c)) for c in listed]
+    # Strictly increasing in (survivors, restricted growth string): sorted, and each once.
+    assert all(a < b for a, b in zip(keys, keys[1:], strict=False))
+    assert all((c.order_in, c.order_out) == (n, n - p) for c in listed)
+
+
+def test_the_fifty_of_order_two_split_into_ten_thirty_and_ten() -> None:
+    assert Counter(c.kind for c in contractions(5, 2, "TA")) == {"1+1+1": 10, "1+2": 30, "3": 10}
+    assert contractions(2, 2)[0].kind == "0"
+
+
+@given(n=st.integers(1, 6), data=st.data())
+@settings(deadline=None, max_examples=30)
+def test_the_einsum_says_which_axes_survive_and_which_are_equal(n: int, data: st.DataObject) -> None:
+    c = data.draw(st.sampled_from(contractions(n, data.draw(st.integers(0, n)))))
+    letters, result = c.einsum.split("->")
+    assert str(c) == c.einsum
+    assert tuple(letters.index(x) for x in result) == c.survivors
+    summed = dict.fromkeys(x for x in letters if x not in result)
+    assert {tuple(i for i, y in enumerate(letters) if y == x) for x in summed} == set(c.blocks)
+
+
+def test_the_einsum_shows_the_factors_of_its_source() -> None:
+    blocks = ((2, 3), (4,))
+    assert Contraction((0, 1), blocks).einsum == "abxxy->ab"
+    assert Contraction((0, 1), blocks, "TA").einsum == Contraction((0, 1), blocks, "UA").einsum == "abx,xy->ab"
+    assert Contraction((0, 3), ((1, 2),), "TT").einsum == "ax,xb->ab"
+    assert str(Contraction((0, 1), (), "own")) == "own ab->ab"
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=str)
+@pytest.mark.parametrize("k", TABLE)
+def test_reduction_is_exact_and_leaves_nothing_redundant(k: int, kind: MatrixClass) -> None:
+    everything = contractions(k + 3, k, "TA")
+    number = {c: i for i, c in enumerate(everything)}
+    values = _values(everything, kind)
+    for i, c in enumerate(everything):
+        representative = reduce(c, kind)
+        if representative is None:
+            np.testing.assert_array_equal(values[i], 0)
+        else:
+            assert number[representative] <= i
+            assert reduce(representative, kind) == representative
+            np.testing.assert_allclose(values[i], values[number[representative]], rtol=1e-9, atol=1e-9)
+    few = distinct(everything, kind)
+    # The distinct ones are independent, and with `all` beside them the span is no larger.
+    assert _rank(values[[number[c] for c in few]]) == len(few) == _rank(values)
+
+
+def test_exchanging_the_factors_of_a_square_is_the_only_redundancy() -> None:
+    everything = contractions(4, 1, "TT")
+    rng = np.random.default_rng(1)
+    draws = [rng.normal(size=(M, M)) for _ in range(8)]
+    values = {c: np.concatenate([np.einsum(c.einsum, t, t) for t in draws]) for c in everything}
+    for c in everything:
+        representative = reduce(c)
+        assert representative is not None
+        np.testing.assert_allclose(values[c], values[representative], rtol=1e-9, atol=1e-9)
+    few = distinct(everything)
+    assert len(few) < len(everything)
+    assert _rank(np.array([values[c] for c in few])) == len(few) == _rank(np.array(list(values.values())))
+    assert len(contractions(6, 2, "TT")) == 225
+
+
+def test_a_contraction_of_unknown_source_is_never_reduced() -> None:
+    assert all(reduce(c) == c for c in contractions(5, 2))
+
+
+@pytest.mark.parametrize("source", ["T", "TA"])
+@pytest.mark.parametrize("k", range(4))
+def test_presets_are_what_they_are_called(k: int, source: Source) -> None:
+    n = k + (3 if source == "TA" else 1)
+    everything = preset("all", n, k, source, channel=2)
+    assert everything == contractions(n, k, source, 2)
+    assert {c.channel for c in everything} == {2}
+    assert preset("distinct", n, k, source) == distinct(contractions(n, k, source))
+    assert preset("paper10", n, k, source) == tuple(c for c in contractions(n, k, source) if set(c.kind) <= set("1+"))
+    assert len(preset("paper10", n, k, source)) == comb(n, k)
+
+
+def test_classes_print_and_cover() -> None:
+    assert str(MatrixClass()) == "symmetric, zero diagonal"
+    assert str(MatrixClass(True, True)) == "directed, with diagonal"
+    assert [[a.covers(b) for b in CLASSES] for a in CLASSES] == [
+        [True, False, False, False],
+        [True, True, False, False],
+        [True, False, True, False],
+        [True, True, True, True],
+    ]
+
+
+@pytest.mark.parametrize("orders", [(2, 3), (2, -1), (-1, 0)])
+def test_an_impossible_order_is_an_error_that_names_it(orders: tuple[int, int]) -> None:
+    with pytest.raises(ConfigurationError, match=f"order {orders[0]} to order {orders[1]}"):
+        contractions(*orders)
+
+
+@pytest.mark.parametrize(
+    ("survivors", "blocks"),
+    [((0,), ((0, 1),)), ((1, 0), ()), ((0,), ((2,),)), ((0,), ((1,), ())), ((), ((0, 1), (1,)))],
+    ids=["both kept and summed", "out of order", "gap", "empty block", "in two blocks"],
+)
+def test_a_malformed_contraction_is_an_error(survivors: tuple[int, ...], blocks: tuple[tuple[int, ...], ...]) -> None:
+    with pytest.raises(ConfigurationError, match="each axis"):
+        Contraction(survivors, blocks)
+
+
+def test_a_product_with_a_needs_its_two_axes_and_a_preset_a_known_name() -> None:
+    with pytest.raises(ConfigurationError, match="A's two axes"):
+        Contraction((0,), (), "TA")
+    with pytest.raises(ConfigurationError, match="'most'.*distinct, all, paper10"):
+        preset("most", 3, 2, "T")

@@ -1,0 +1,239 @@
+"""Scheme generators against plain sets, and the packed scheme of a batch against the scheme of each graph."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ccn
+from ccn import Graph, Scheme
+from ccn.errors import CCNError, ConfigurationError, SchemeError
+from ccn.schemes import Balls, Clusters, Neighbourhoods, Nodes, Pairs, composition, functional_groups, rings
+from ccn.testing import random_graph
+
+graphs = st.builds(
+    lambda n, seed, density, directed, self_loops: random_graph(
+        n, np.random.default_rng(seed), density=density, directed=directed, self_loops=self_loops
+    ),
+    n=st.integers(1, 8),
+    seed=st.integers(0, 10**6),
+    density=st.sampled_from([0.0, 0.2, 0.5, 1.0]),
+    directed=st.booleans(),
+    self_loops=st.booleans(),
+)
+
+
+def _networkx(g: Graph) -> Any:
+    """Who is whose neighbour: either way, without self-loops."""
+    out = nx.Graph()
+    out.add_nodes_from(range(g.n))
+    out.add_edges_from((u, v) for u, v in g.entries.T.tolist() if u != v)
+    return out
+
+
+def _node(scheme: Scheme, level: int, i: int) -> tuple[set[int], set[int], int | None]:
+    """Part, children as vertices, and anchor of vertex i's node."""
+    node, n = level * scheme.atoms + i, scheme.atoms
+    children = scheme.children[node]
+    assert all(c // n == level - 1 for c in children)
+    return set(scheme.parts[node]), {c % n for c in children}, scheme.anchors[node]
+
+
+@given(g=graphs, closed=st.booleans(), levels=st.integers(1, 3))
+@settings(deadline=None, max_examples=50)
+def test_neighbourhoods_are_unions_over_the_neighbours(g: Graph, closed: bool, levels: int) -> None:
+    scheme, near = Neighbourhoods(closed=closed, levels=levels)(g), _networkx(g)
+    parts = [{i} for i in range(g.n)]
+    for level in range(1, levels + 1):
+        # An isolated vertex keeps itself in an open scheme too.
+        children = [set(near[i]) | ({i} if closed or not near[i] else set()) for i in range(g.n)]
+        parts = [set().union(*(parts[j] for j in children[i])) for i in range(g.n)]
+        for i in range(g.n):
+            assert _node(scheme, level, i) == (parts[i], children[i], i)
+    assert [len(level) for level in scheme.levels] == [g.n] * (levels + 1)
+    assert set(scheme.parts[scheme.root]) == set(range(g.n))
+
+
+@given(g=graphs, steps=st.lists(st.integers(0, 2), min_size=1, max_size=3))
+@settings(deadline=None, max_examples=50)
+def test_balls_hold_what_lies_within_their_radius(g: Graph, steps: list[int]) -> None:
+    radii = [0, *np.cumsum(steps).tolist()]
+    scheme = Balls(radii)(g)  # type: ignore[arg-type]
+    distance = dict(nx.all_pairs_shortest_path_length(_networkx(g)))
+    for level, (narrow, wide) in enumerate(zip(radii, radii[1:], strict=False), start=1):
+        for i in range(g.n):
+            part, children, anchor = _node(scheme, level, i)
+            assert part == {j for j, d in distance[i].items() if d <= wide}
+            assert children == {j for j, d in distance[i].items() if d <= wide - narrow}
+            assert anchor == i
+
+
+@given(g=graphs)
+@settings(deadline=None, max_examples=20)
+def test_balls_of_radii_0_1_2_are_the_closed_scheme(g: Graph) -> None:
+    assert Balls((0, 1, 2))(g) == Neighbourhoods(levels=2)(g)
+
+
+def test_an_isolated_vertex_of_an_open_scheme_keeps_itself_even_with_a_self_loop() -> None:
+    g = Graph([(0, 0), (2, 3)], n=4, self_loops=True)
+    scheme = Neighbourhoods(closed=False, levels=2)(g)
+    for level in (1, 2):
+        assert [_node(scheme, level, i)[:2] for i in (0, 1)] == [({0}, {0}), ({1}, {1})]
+    assert [_node(scheme, level, 2)[0] for level in (1, 2)] == [{3}, {2}]
+
+
+@given(n=st.integers(2, 12), seed=st.integers(0, 10**6))
+@settings(deadline=None, max_examples=20)
+def test_in_an_open_scheme_level_two_of_a_tree_holds_no_adjacent_vertices(n: int, seed: int) -> None:
+    tree = nx.random_labeled_tree(n, seed=seed)
+    scheme = Neighbourhoods(closed=False, levels=2)(Graph.from_networkx(tree))
+    for i in range(n):
+        part = _node(scheme, 2, i)[0]
+        assert part == {j for j, d in nx.single_source_shortest_path_length(tree, i).items() if d in (0, 2)}
+        assert not any(tree.has_edge(a, b) for a in part for b in part)
+
+
+def test_clusters_are_nodes_beside_the_vertices_with_the_nodes_within_them_as_children() -> None:
+    square = Graph([(0, 1), (1, 2), (2, 3), (3, 0)], n=5)
+    scheme = Clusters(lambda g: [(1, 0), (0, 1), (2,)], lambda g: [(2, 1, 0), (3, 4)])(square)
+    leaves, first, second = scheme.levels
+    assert [scheme.parts[i] for i in first] == [(0,), (1,), (2,), (3,), (4,), (0, 1)]
+    assert [scheme.parts[i] for i in second] == [(0,), (1,), (2,), (3,), (4,), (0, 1, 2), (3, 4)]
+    assert scheme.children[first[5]] == (leaves[0], leaves[1])
+    assert scheme.children[second[5]] == (first[0], first[1], first[2], first[5])
+    assert scheme.children[second[3]] == (first[3],)
+    assert [scheme.anchors[i] for i in second] == [0, 1, 2, 3, 4, None, None]
+
+
+@pytest.mark.parametrize(
+    ("smiles", "max_size", "sizes"), [("C1CCC2CCCCC2C1", 8, [6, 6]), ("CC1CC1C1CCCC1", 8, [3, 5]), ("C1CCCCC1", 5, [])]
+)
+def test_rings_are_the_chordless_cycles_up_to_a_size(smiles: str, max_size: int, sizes: list[int]) -> None:
+    g = Graph.from_smiles(smiles)
+    found = [frozenset(ring) for ring in rings(max_size)(g)]
+    assert sorted(map(len, found)) == sizes
+    theirs = {frozenset(ring) for ring in g.mol.GetRingInfo().AtomRings() if len(ring) <= max_size}
+    assert set(found) == theirs
+
+
+def test_functional_groups_are_the_matches_of_the_patterns() -> None:
+    g = Graph.from_smiles("OC(=O)CCN")
+    assert {frozenset(match) for match in functional_groups("C(=O)O", "[NX3]C")(g)} == {
+        frozenset({0, 1, 2}),
+        frozenset({4, 5}),
+    }
+    parts = Clusters(functional_groups("C(=O)O"))(g).parts
+    assert parts[6:-1] == (*((v,) for v in range(6)), (0, 1, 2))
+
+
+def test_what_cannot_be_made_is_an_error_that_says_why() -> None:
+    g = Graph([(0, 1)], n=2)
+    with pytest.raises(ConfigurationError, match="number of levels"):
+        Neighbourhoods()(g)
+    for radii in [(), (1, 2), (0, 2, 1)]:
+        with pytest.raises(ConfigurationError, match="radii="):
+            Balls(radii)
+    with pytest.raises(ConfigurationError, match="at least one function"):
+        Clusters()
+    for wrong in [(0, 2), (-1, 0), (0, 0), ()]:
+        with pytest.raises(SchemeError, match=r"cluster .* 0\.\.1"):
+            Clusters(lambda _, wrong=wrong: [wrong])(g)
+    with pytest.raises(ConfigurationError, match=r"SMARTS 'C\(\('"):
+        functional_groups("C((")
+    with pytest.raises(CCNError, match="molecules only"):
+        functional_groups("C")(g)
+
+
+def _described(nodes: Nodes) -> list[tuple[tuple[int, ...], int]]:
+    """Part and anchor of each node in storage order."""
+    return [
+        (tuple(part.tolist()), int(a))
+        for part, a in zip(np.split(nodes.parts, nodes.start[1:-1]), nodes.anchor, strict=True)
+    ]
+
+
+def _check_pairs(pairs: Pairs, nodes: Nodes, below: Nodes) -> Counter[object]:
+    """Check the places of each pair; the pairs as (parent's number, child's part and anchor)."""
+    parents, children = _described(nodes), _described(below)
+    for i, (p, c) in enumerate(zip(pairs.parent, pairs.child, strict=True)):
+        part, (atoms, anchor) = parents[p][0], children[c]
+        place = {a: j for j, a in enumerate(part)}
+        assert pairs.place[pairs.start[i] : pairs.start[i + 1]].tolist() == [place.get(a, -1) for a in atoms]
+        assert pairs.stack[i] == place.get(anchor, -1)
+    return Counter((int(nodes.number[p]), *children[c]) for p, c in zip(pairs.parent, pairs.child, strict=True))
+
+
+def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
+    b = ccn.batch(batch)
+    packed, schemes = composition(b, generator), [generator(g) for g in batch]
+    assert composition(b, generator) is packed
+    assert len(packed.levels) + 1 == max(len(s.levels) for s in schemes)
+    for level in range(len(packed.levels) + 1):
+        nodes = packed.nodes(level)
+        members = [(g, node) for g, s in enumerate(schemes) if level < len(s.levels) for node in s.levels[level]]
+
+        def renamed(g: int, node: int) -> tuple[tuple[int, ...], int]:
+            anchor, first = schemes[g].anchors[node], int(b.start[g])
+            return tuple(a + first for a in schemes[g].parts[node]), -1 if anchor is None else anchor + first
+
+        described = _described(nodes)
+        assert [described[i] for i in nodes.storage] == [renamed(g, node) for g, node in members]
+        assert nodes.graph[nodes.storage].tolist() == [g for g, _ in members]
+        assert nodes.size.tolist() == sorted(nodes.size)
+        assert [part[c] if c >= 0 else -1 for (part, _), c in zip(described, nodes.centre, strict=True)] == [
+            a if a in part else -1 for part, a in described
+        ]
+        if level:
+            above = packed.levels[level - 1]
+            stacked, free = (_check_pairs(pairs, nodes, above.below) for pairs in (above.stacked, above.free))
+            assert (above.stacked.stack >= 0).all()
+            assert (above.free.stack < 0).all()
+            wanted = [(i, *renamed(g, c)) for i, (g, node) in enumerate(members) for c in schemes[g].children[node]]
+            assert stacked + free == Counter(wanted)
+            _check_pairs(above.own, nodes, above.below)
+            assert (nodes.anchor[above.own.parent] == above.below.anchor[above.own.child]).all()
+            if isinstance(generator, Neighbourhoods | Balls):
+                assert sorted(above.own.parent.tolist()) == list(range(b.n))
+
+
+HOPS = [Neighbourhoods(levels=2), Neighbourhoods(closed=False, levels=3), Balls((0, 2, 3))]
+
+
+@pytest.mark.parametrize("generator", [*HOPS, Clusters(rings(), rings())], ids=repr)
+@given(batch=st.lists(graphs, min_size=1, max_size=4))
+@settings(deadline=None, max_examples=15)
+def test_the_packed_scheme_of_a_batch_is_the_scheme_of_each_graph(generator: Any, batch: list[Graph]) -> None:
+    _check_packed(batch, generator)
+
+
+def test_hand_made_schemes_of_different_depths_are_packed_with_their_skips() -> None:
+    chain = Scheme([(0,), (1,), (1, 0), (0, 1), (0, 1)], [(), (), (0, 1), (1, 2), (3,)], [None, None, 1, None, None])
+    # Node 4 has children of two levels, and one of them, node 3, an anchor outside of its part.
+    mixed = Scheme(
+        [(0,), (1,), (2,), (0, 1), (1, 0), (2, 0, 1)],
+        [(), (), (), (0, 1), (0, 3), (2, 4)],
+        [None, None, None, 2, None, None],
+    )
+    schemes = {2: chain, 3: mixed, 1: Scheme([(0,)], [()])}
+    batch = [Graph(n=3), Graph(n=1), Graph(n=2), Graph(n=3)]
+
+    def by_size(g: Graph) -> Scheme:
+        return schemes[g.n]
+
+    _check_packed(batch, by_size)
+    second = composition(ccn.batch(batch), by_size).levels[1]
+    assert (second.reach, second.skip) == (2, (0, 0, 0))
+    assert len(second.free) == 2
+
+
+def test_a_scheme_function_that_returns_something_else_is_an_error_that_names_the_graph() -> None:
+    b = ccn.batch([Graph(n=1), Graph(n=2)])
+    with pytest.raises(SchemeError, match="graph 0: the scheme function returned int"):
+        composition(b, lambda g: 7)
+    with pytest.raises(SchemeError, match="graph 1: its scheme has 1 atoms, but it has 2 vertices"):
+        composition(b, lambda g: Scheme([(0,)], [()]))

@@ -1,0 +1,118 @@
+"""Composition schemes made by hand (Definition 1): rules, levels, conversion, pictures."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from ccn import Scheme
+from ccn.errors import CCNError, SchemeError
+
+# The paper's first figure: n_1..n_10 and the root are nodes 0..10, e_1..e_4 atoms 0..3.
+PARTS = [(0,), (1,), (2,), (3,), (2, 3), (0, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 1, 3), (0, 1, 2, 3)]
+CHILDREN = [(), (), (), (), (2, 3), (0, 3), (1, 2), (1, 4), (0, 6), (1, 5), (7, 8, 9)]
+
+
+def test_the_first_figure_of_the_paper_has_its_levels_root_and_leaves() -> None:
+    s = Scheme(PARTS, CHILDREN)
+    assert s.atoms == 4
+    assert s.root == 10
+    assert s.leaves == (0, 1, 2, 3)
+    assert s.heights == (0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3)
+    assert s.levels == ((0, 1, 2, 3), (4, 5, 6), (7, 8, 9))
+    assert s.anchors == (0, 1, 2, 3, *[None] * 7)
+    assert s.violations() == []
+
+
+def test_nodes_may_come_in_any_order_and_children_come_before_parents() -> None:
+    # The figure numbered from the root down.
+    s = Scheme(PARTS[::-1], [[10 - c for c in of] for of in CHILDREN[::-1]])
+    assert s.root == 0
+    assert s.heights == Scheme(PARTS, CHILDREN).heights[::-1]
+    place = {node: i for i, node in enumerate(s.order)}
+    assert sorted(place) == list(range(11))
+    assert all(place[c] < place[i] for i, of in enumerate(s.children) for c in of)
+
+
+def test_a_single_atom_is_leaf_and_root_at_once() -> None:
+    s = Scheme([(0,)], [()])
+    assert (s.root, s.leaves, s.levels, s.anchors) == (0, (0,), ((0,),), (0,))
+
+
+def test_the_level_of_a_node_is_its_longest_way_down() -> None:
+    s = Scheme([(0,), (1,), (0, 1), (0, 1), (0, 1)], [(), (), (0, 1), (0, 2), (3, 1)], [None, None, 1, 0, None])
+    assert s.heights == (0, 0, 1, 2, 3)
+    assert s.levels == ((0, 1), (2,), (3,))
+    assert s.anchors == (0, 1, 1, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("parts", "children", "options", "message"),
+    [
+        ([(0, 1), (1,), (0, 1)], [(), (), (0, 1)], {}, r"leaf rule: node 0 .* one atom, not \(0, 1\)"),
+        ([(0,), (1,)], [(), ()], {}, r"root rule: nodes \[0, 1\] have no parent"),
+        ([(0,), (1,), (0, 1)], [(), (), (0, 1)], {"atoms": 3}, r"root rule: the root, node 2, lacks the atoms \[2\]"),
+        ([], [], {}, "root rule: there are no nodes"),
+        (
+            [(0,), (1,), (1,), (0, 1)],
+            [(), (), (0, 1), (2,)],
+            {},
+            r"subset rule: node 0 is a child of node 2, whose part lacks the atoms \[0\]",
+        ),
+        ([(0,), (0,), (0,)], [(), (0, 2), (1,)], {}, r"acyclic rule: nodes \[1, 2\]"),
+        ([(0,), (0, 0)], [(), (0,)], {}, "part rule: node 1 lists an atom twice"),
+        ([(0,), (0, -1)], [(), (0,)], {}, r"part rule: node 1 has part \(0, -1\)"),
+        ([(0,), (0, 5)], [(), (0,)], {"atoms": 2}, r"part rule: node 1 .* atoms are 0\.\.1"),
+        ([(0,), (0,)], [(), (7,)], {}, "child rule: node 1"),
+        ([(0,), (0,)], [(), (0, 0)], {}, "child rule: node 1 .* only once"),
+        ([(0,), (0,)], [(), (0,)], {"anchors": [None, 4]}, "anchor rule: node 1 has anchor 4"),
+        ([(0,), (0,)], [()], {}, "2 parts, but 1 lists of children"),
+        ([(0,), (0,)], [(), (0,)], {"anchors": [0]}, "another number of anchors"),
+    ],
+)
+def test_each_broken_rule_is_reported_by_name(parts: Any, children: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(SchemeError, match=message):
+        Scheme(parts, children, **options)
+
+
+def test_several_broken_rules_are_all_reported() -> None:
+    with pytest.raises(SchemeError, match=r"leaf rule: node 0.*root rule.*subset rule: node 0 is a child of node 1"):
+        Scheme([(0, 2), (1,)], [(), (0,)])
+
+
+def test_networkx_round_trip() -> None:
+    s = Scheme(PARTS, CHILDREN, [*[None] * 7, 2, 0, 3, None])
+    dag = s.to_networkx()
+    assert nx.is_directed_acyclic_graph(dag)
+    # Edges lead from child to parent, as the paper draws them.
+    assert set(dag.edges) == {(c, i) for i, of in enumerate(CHILDREN) for c in of}
+    assert Scheme.from_networkx(dag) == s
+
+
+def test_from_networkx_reads_any_names_and_wants_parts() -> None:
+    dag = nx.DiGraph([("left", "top"), ("right", "top")])
+    nx.set_node_attributes(dag, {"left": [0], "top": [1, 0], "right": [1]}, "atoms")
+    s = Scheme.from_networkx(dag, part="atoms")
+    assert (s.parts, s.children, s.root) == (((0,), (1, 0), (1,)), ((), (0, 2), ()), 1)
+    with pytest.raises(SchemeError, match="node 'left' has no attribute 'part'"):
+        Scheme.from_networkx(dag)
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG")])
+def test_a_scheme_is_drawn_to_a_file(tmp_path: Path, suffix: str, start: bytes) -> None:
+    path = Scheme(PARTS, CHILDREN).draw(tmp_path / f"figure{suffix}", names=["e1", "e2", "e3", "e4"])
+    assert path.read_bytes().startswith(start)
+
+
+def test_a_drawing_shows_every_part_and_arrow(tmp_path: Path) -> None:
+    svg = Scheme(PARTS, CHILDREN).draw(str(tmp_path / "figure.svg"), names=["e1", "e2", "e3", "e4"]).read_text()
+    # matplotlib writes each text into a comment beside its outlines.
+    for part in PARTS:
+        assert "<!-- {" + ", ".join(f"e{a + 1}" for a in part) + "} -->" in svg
+    assert svg.count("<!-- r -->") == 1
+
+
+def test_a_drawing_to_another_kind_of_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CCNError, match=r"\.svg or \.png"):
+        Scheme(PARTS, CHILDREN).draw(tmp_path / "figure.pdf")

@@ -1,0 +1,215 @@
+"""Graph and Batch: every rule of the input table, what is kept, and what errors say."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ccn
+from ccn import Graph
+from ccn.errors import GraphError
+from ccn.testing import random_graph, random_permutation
+
+PATH = [(0, 1), (1, 2)]
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 7))
+@settings(deadline=None, max_examples=30)
+def test_an_undirected_edge_may_be_given_once_either_way_or_both_ways(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    g = random_graph(n, rng, weighted=True)
+    assert g.weights is not None
+    a = torch.zeros(n, n, dtype=torch.float64)
+    edges: list[tuple[int, int]] = []
+    weights: list[torch.Tensor] = []
+    for (u, v), w in zip(g.edges.tolist(), g.weights, strict=True):
+        a[u, v] = a[v, u] = w
+        ways = [[(u, v)], [(v, u)], [(u, v), (v, u)]][int(rng.integers(3))]
+        edges += ways
+        weights += [w] * len(ways)
+    torch.testing.assert_close(g.adjacency(), a)
+    order = rng.permutation(len(edges))
+    again = Graph([edges[i] for i in order], n=n, weights=torch.tensor([float(weights[i]) for i in order]).double())
+    torch.testing.assert_close(again.adjacency(), a)
+    np.testing.assert_array_equal(again.entries, g.entries)
+    # Entries are in row order, and each is backed by an edge between its two vertices.
+    assert again.entries.T.tolist() == sorted(again.entries.T.tolist())
+    ends = again.edges[again.entry_edge]
+    np.testing.assert_array_equal(np.sort(ends, axis=1), np.sort(again.entries.T, axis=1))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, iter, np.array, torch.tensor])
+def test_edges_may_be_any_list_of_pairs(kind: Any) -> None:
+    assert Graph(kind(PATH), n=3).adjacency().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_a_graph_without_edges_works_and_features_default_to_one() -> None:
+    g = Graph(edges=[], n=3)
+    assert g.features.tolist() == [[1.0], [1.0], [1.0]]
+    assert g.adjacency().tolist() == np.zeros((3, 3)).tolist()
+    assert g.entries.shape == (2, 0)
+    assert Graph(features=[5.0, 6.0]).features.tolist() == [[5.0], [6.0]]
+
+
+def test_a_directed_edge_sets_one_entry_and_keeps_its_weight() -> None:
+    g = Graph([(0, 1), (1, 0), (2, 1)], n=3, weights=[1.0, 2.0, 3.0], directed=True)
+    assert g.adjacency().tolist() == [[0, 1, 0], [2, 0, 0], [0, 3, 0]]
+    assert g.matrix_class == ccn.MatrixClass(directed=True)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_self_loop_when_asked_for_is_one_diagonal_entry(directed: bool) -> None:
+    g = Graph([(0, 0), (0, 1)], n=2, weights=[5.0, 2.0], self_loops=True, directed=directed)
+    assert g.adjacency().tolist() == [[5, 2], [0 if directed else 2, 0]]
+    assert g.matrix_class == ccn.MatrixClass(directed, True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+def test_features_and_weights_keep_their_dtype(dtype: torch.dtype) -> None:
+    g = Graph(PATH, torch.ones(3, 2, dtype=dtype), weights=torch.tensor([1, 2], dtype=dtype))
+    assert g.weights is not None
+    assert g.features.dtype == g.weights.dtype == g.adjacency().dtype == ccn.batch([g, g]).features.dtype == dtype
+    assert Graph(PATH, np.ones((3, 2))).features.dtype == torch.float64
+    assert Graph(PATH, [[1.0], [2.0], [3.0]]).features.dtype == torch.float32
+
+
+def test_gradients_reach_features_and_weights_given_once_or_both_ways() -> None:
+    x = torch.randn(3, 2, requires_grad=True)
+    once = torch.tensor([2.0, 3.0], requires_grad=True)
+    both = torch.tensor([2.0, 3.0, 3.0, 2.0], requires_grad=True)
+    probe = torch.arange(9.0).reshape(3, 3)
+    (Graph(PATH, x, weights=once).adjacency() * probe).sum().backward()  # type: ignore[no-untyped-call]
+    assert once.grad is not None
+    assert once.grad.tolist() == [1 + 3, 5 + 7]
+    g = Graph([(0, 1), (1, 2), (2, 1), (1, 0)], x, weights=both)
+    (g.adjacency() * probe).sum().backward()  # type: ignore[no-untyped-call]
+    # Given both ways, each direction answers for its own entry.
+    assert both.grad is not None
+    assert both.grad.tolist() == [1, 5, 7, 3]
+    ccn.batch([g, g]).features.sum().backward()  # type: ignore[no-untyped-call]
+    assert x.grad is not None
+    assert x.grad.tolist() == [[2.0, 2.0]] * 3
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 7), directed=st.booleans(), self_loops=st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_permute_renames_vertex_i_to_sigma_i(seed: int, n: int, directed: bool, self_loops: bool) -> None:
+    rng = np.random.default_rng(seed)
+    g = random_graph(n, rng, weighted=True, edge_features=2, directed=directed, self_loops=self_loops)
+    sigma = random_permutation(n, rng)
+    h = g.permute(sigma)
+    a, renamed = g.adjacency(), h.adjacency()
+    assert h.matrix_class == g.matrix_class
+    for i in range(n):
+        torch.testing.assert_close(h.features[sigma[i]], g.features[i])
+        for j in range(n):
+            assert renamed[sigma[i], sigma[j]] == a[i, j]
+    assert g.edge_features is not None
+    assert h.edge_features is not None
+    rows = {(sigma[u], sigma[v]): row for (u, v), row in zip(g.edges.tolist(), g.edge_features.tolist(), strict=True)}
+    assert rows == {(u, v): r for (u, v), r in zip(h.edges.tolist(), h.edge_features.tolist(), strict=True)}
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"edges": [(0, 1), (1, 3)], "n": 3}, r"edge 1 \(1, 3\) names vertex 3.*0\.\.2"),
+        ({"edges": [(0, -1)], "n": 3}, r"edge 0 \(0, -1\) names vertex -1"),
+        ({"edges": [(0, 1), (2, 2)], "n": 3}, r"edge 1 \(2, 2\) is a self-loop.*self_loops=True"),
+        ({"edges": [(0, 1), (1, 2), (0, 1)], "n": 3}, r"edge 2 \(0, 1\) is given more than once"),
+        ({"edges": [(0, 1), (1, 0), (0, 1)], "n": 3}, r"edge 2 \(0, 1\) is given more than once"),
+        ({"edges": [(0, 1), (0, 1)], "n": 2, "directed": True}, r"edge 1 \(0, 1\) is given more than once"),
+        ({"edges": [(1, 1), (1, 1)], "n": 2, "self_loops": True}, r"edge 1 \(1, 1\) is given more than once"),
+        ({"edges": PATH, "n": 3, "weights": [1.0, 0.0]}, r"edge 1 \(1, 2\) has weight 0"),
+        ({"edges": [(0, 1), (1, 0)], "n": 2, "weights": [1.0, 2.0]}, "edges 0 and 1 .* weight differ.*directed=True"),
+        ({"edges": [(0, 1), (1, 0)], "n": 2, "edge_features": [1.0, 2.0]}, "edges 0 and 1 .* features differ"),
+        ({"edges": PATH, "n": 3, "weights": [1.0]}, r"2 edges, but weights of shape \(1,\)"),
+        ({"edges": PATH, "n": 3, "edge_features": [[1.0]]}, r"2 edges, but edge features of shape \(1, 1\)"),
+        ({"features": [[1.0, 0.0], [NAN, 0.0]]}, r"features hold .* not finite at \(1, 0\)"),
+        ({"edges": PATH, "n": 3, "weights": [1.0, INF]}, r"weights hold .* not finite at \(1,\)"),
+        ({"edges": PATH, "n": 3, "edge_features": [[1.0], [NAN]]}, r"edge features hold .* not finite at \(1, 0\)"),
+        ({"features": [[1.0], [1.0, 2.0]]}, "features are not a rectangular array"),
+        ({"features": [[1j]]}, "features are complex"),
+        ({"features": torch.ones(2, 2, 2)}, r"features must have shape \(n, width\)"),
+        ({"features": torch.ones(2, 1), "n": 3}, "n=3, but there are features of 2 vertices"),
+        ({"edges": PATH}, "give features, or n="),
+        ({"n": 0}, "at least one vertex"),
+        ({"edges": [[0, 1, 2], [1, 2, 0]], "n": 3}, r"pairs \(u, v\).*transpose"),
+        ({"edges": [(0, 0.5)], "n": 3}, "vertex numbers"),
+        ({"edges": [(0, 1), (1,)], "n": 3}, r"pairs \(u, v\)"),
+    ],
+)
+def test_bad_input_is_an_error_that_names_the_graph_and_the_place(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GraphError, match=f"^graph caffeine: .*{message}"):
+        Graph(**options, name="caffeine")
+
+
+def test_a_batch_numbers_vertices_edges_and_entries_through() -> None:
+    rng = np.random.default_rng(0)
+    graphs = [random_graph(n, rng, weighted=True, edge_features=2, density=0.6) for n in (3, 1, 4)]
+    b = ccn.batch(graphs)
+    assert (len(b), b.n, b.start.tolist(), b.graph_of.tolist()) == (3, 8, [0, 3, 4, 8], [0, 0, 0, 1, 2, 2, 2, 2])
+    torch.testing.assert_close(b.features, torch.cat([g.features for g in graphs]))
+    assert b.weights is not None
+    assert b.edge_features is not None
+    a = torch.zeros(8, 8, dtype=torch.float64)
+    a[b.entries[0], b.entries[1]] = b.weights[b.entry_edge]
+    torch.testing.assert_close(a, torch.block_diag(*[g.adjacency() for g in graphs]))  # type: ignore[no-untyped-call]
+    edges = np.concatenate([g.edges + s for g, s in zip(graphs, b.start[:-1], strict=True)])
+    np.testing.assert_array_equal(np.sort(edges[b.entry_edge]), np.sort(b.entries.T))
+    assert len(b.edge_features) == len(edges)
+
+
+def test_in_a_batch_weights_that_are_not_given_are_one() -> None:
+    b = ccn.batch([Graph(PATH, n=3), Graph([(0, 1)], n=2, weights=torch.tensor([0.5]).double())])
+    assert b.weights is not None
+    assert b.weights.dtype == torch.float64
+    assert b.weights.tolist() == [1.0, 1.0, 0.5]
+    assert ccn.batch([Graph(PATH, n=3)]).weights is None
+
+
+def test_a_batch_has_the_widest_class_of_its_graphs() -> None:
+    b = ccn.batch([Graph(PATH, n=3, directed=True), Graph([(0, 0)], n=1, self_loops=True), Graph(n=1)])
+    assert b.matrix_class == ccn.MatrixClass(True, True)
+
+
+def test_a_batch_moves_with_its_structure_and_is_built_once() -> None:
+    b = ccn.batch([Graph(PATH, n=3, weights=[1.0, 2.0])])
+    assert ccn.batch(b) is b
+    made = b.cached("key", object)
+    # The meta device stands for any other.
+    moved = b.to("meta")
+    assert moved.weights is not None
+    assert moved.device == moved.weights.device == torch.device("meta")
+    assert b.device == torch.device("cpu")
+    assert moved.cached("key", object) is made
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([], "at least one graph"),
+        ([Graph(n=2), Graph([], torch.ones(2, 3))], "graph 1: features have width 3, those of graph 0 1"),
+        ([Graph([(0, 1)], n=2, edge_features=[[1.0]]), Graph([(0, 1)], n=2)], "graph 1 has no edge features"),
+        (
+            [Graph([(0, 1)], n=2, edge_features=[[1.0]]), Graph([(0, 1)], n=2, edge_features=[[1.0, 2.0]])],
+            "graph 1: edge_features have width 2",
+        ),
+        ([Graph(n=1), object()], "graph 1: cannot make a graph from object"),
+        (["CC", np.array([[0, 1], [0, 0]])], r"graph 1: A\[0, 1\] is nonzero but A\[1, 0\] is 0"),
+        (["CC", "not a molecule"], "graph 1: RDKit cannot read the SMILES 'not a molecule'"),
+    ],
+)
+def test_a_bad_batch_is_an_error_that_names_the_graph(graphs: list[Any], message: str) -> None:
+    with pytest.raises(GraphError, match=message):
+        ccn.batch(graphs)
+
+
+def test_a_graph_prints_what_it_is() -> None:
+    assert repr(Graph(PATH, n=3, directed=True)) == "Graph(n=3, edges=2, features=1, directed=True)"

@@ -1,0 +1,185 @@
+"""Graphs from and to arrays, NetworkX, PyG and RDKit."""
+
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdkit import Chem
+
+import ccn
+from ccn import Graph, interop
+from ccn.errors import GraphError
+from ccn.testing import random_graph
+
+seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
+FORMATS: list[Callable[[Any], Any]] = [np.asarray, torch.as_tensor, sp.csr_array, sp.coo_matrix, sp.csc_matrix]
+
+
+@pytest.fixture(scope="module")
+def pyg() -> Any:
+    """PyG's data module; importorskip also silences what its import warns about."""
+    return pytest.importorskip("torch_geometric.data")
+
+
+def _same(a: Graph, b: Graph) -> None:
+    assert (a.n, a.matrix_class) == (b.n, b.matrix_class)
+    np.testing.assert_array_equal(a.entries, b.entries)
+    torch.testing.assert_close(a.adjacency(), b.adjacency())
+    torch.testing.assert_close(a.features, b.features)
+
+
+@pytest.mark.parametrize("convert", FORMATS)
+@given(seed=seeds, n=sizes, directed=st.booleans(), self_loops=st.booleans())
+@settings(deadline=None, max_examples=8)
+def test_adjacency_matrices_round_trip(
+    convert: Callable[[Any], Any], seed: int, n: int, directed: bool, self_loops: bool
+) -> None:
+    g = random_graph(n, np.random.default_rng(seed), weighted=True, directed=directed, self_loops=self_loops)
+    a = convert(g.adjacency().numpy())
+    _same(Graph.from_adjacency(a, g.features, directed=directed, self_loops=self_loops), g)
+
+
+def test_a_sparse_matrix_may_hold_explicit_zeros_and_duplicates() -> None:
+    a = sp.coo_matrix(([1.0, 1.0, 2.0, 0.0], ([0, 0, 1, 2], [1, 1, 0, 0])), shape=(3, 3))
+    assert Graph.from_adjacency(a).adjacency().tolist() == [[0, 2, 0], [2, 0, 0], [0, 0, 0]]
+
+
+def test_a_dense_matrix_passes_its_gradient_on_and_integers_become_floats() -> None:
+    a = torch.tensor([[0.0, 2.0], [2.0, 0.0]], requires_grad=True)
+    (Graph.from_adjacency(a).adjacency() * torch.tensor([[0.0, 3.0], [5.0, 0.0]])).sum().backward()
+    assert a.grad is not None
+    assert a.grad.tolist() == [[0, 3], [5, 0]]
+    assert Graph.from_adjacency([[0, 1], [1, 0]]).adjacency().dtype == torch.float32
+
+
+@pytest.mark.parametrize("convert", FORMATS)
+@pytest.mark.parametrize(
+    ("a", "message"),
+    [
+        ([[0.0, 1.0], [0.0, 0.0]], r"A\[0, 1\] is nonzero but A\[1, 0\] is 0.*directed=True"),
+        ([[0.0, 1.0], [2.0, 0.0]], "A is not symmetric"),
+        ([[1.0, 1.0], [1.0, 0.0]], "self-loop"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "not finite"),
+        ([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], r"square, got shape \(2, 3\)"),
+    ],
+)
+def test_a_bad_matrix_is_an_error(convert: Callable[[Any], Any], a: list[list[float]], message: str) -> None:
+    with pytest.raises(GraphError, match=f"^graph aspirin: .*{message}"):
+        Graph.from_adjacency(convert(np.array(a)), name="aspirin")
+
+
+@given(seed=seeds, n=sizes, directed=st.booleans(), self_loops=st.booleans())
+@settings(deadline=None, max_examples=20)
+def test_networkx_round_trips(seed: int, n: int, directed: bool, self_loops: bool) -> None:
+    rng = np.random.default_rng(seed)
+    g = random_graph(n, rng, weighted=True, directed=directed, self_loops=self_loops)
+    assert g.weights is not None
+    g = Graph(g.edges, g.features.float(), weights=g.weights.float(), directed=directed, self_loops=self_loops)
+    out = interop.to_networkx(g)
+    np.testing.assert_allclose(nx.to_numpy_array(out), g.adjacency().numpy())
+    _same(Graph.from_networkx(out, directed=directed, self_loops=self_loops), g)
+
+
+def test_networkx_vertices_are_numbered_in_node_order_and_attributes_chosen_by_name() -> None:
+    g = nx.Graph()
+    g.add_node("b", colour=[1.0, 2.0])
+    g.add_node("a", colour=[3.0, 4.0])
+    g.add_edge("a", "b", strength=7.0)
+    ours = Graph.from_networkx(g, features="colour", weight="strength")
+    assert ours.features.tolist() == [[1, 2], [3, 4]]
+    assert ours.adjacency().tolist() == [[0, 7], [7, 0]]
+    assert Graph.from_networkx(g).features.tolist() == [[1], [1]]
+
+
+def test_networkx_graphs_that_do_not_fit_are_errors() -> None:
+    half = nx.path_graph(2)
+    half.nodes[0]["x"] = [1.0]
+    for g, message in [
+        (nx.MultiGraph([(0, 1), (0, 1)]), "multigraph"),
+        (nx.DiGraph([(0, 1)]), "directed=True"),
+        (nx.Graph([(0, 0)]), "self-loop"),
+        (half, "node 1 has no attribute 'x'"),
+    ]:
+        with pytest.raises(GraphError, match=f"^graph 2: .*{message}"):
+            ccn.batch([nx.path_graph(2), nx.path_graph(2), g])
+
+
+@given(seed=seeds, n=sizes, directed=st.booleans(), self_loops=st.booleans())
+@settings(deadline=None, max_examples=20)
+def test_pyg_round_trips(pyg: Any, seed: int, n: int, directed: bool, self_loops: bool) -> None:
+    rng = np.random.default_rng(seed)
+    g = random_graph(n, rng, weighted=True, directed=directed, self_loops=self_loops, edge_features=2, density=0.7)
+    data = interop.to_pyg(g)
+    assert isinstance(data, pyg.Data)
+    assert data.edge_index.shape[1] == g.entries.shape[1]
+    again = Graph.from_pyg(data, directed=directed, self_loops=self_loops)
+    _same(again, g)
+    if g.edge_features is not None and again.edge_features is not None:
+        torch.testing.assert_close(again.edge_features[again.entry_edge], g.edge_features[g.entry_edge])
+
+
+def test_a_pyg_batch_is_a_batch_of_its_graphs(pyg: Any) -> None:
+    rng = np.random.default_rng(0)
+    graphs = [random_graph(n, rng, weighted=True, density=0.8) for n in (3, 5)]
+    b = ccn.batch(pyg.Batch.from_data_list([interop.to_pyg(g) for g in graphs]))
+    assert len(b) == 2
+    for ours, g in zip(b.graphs, graphs, strict=True):
+        _same(ours, g)
+    plain = ccn.batch([pyg.Data(num_nodes=3, edge_index=torch.tensor([[0], [2]]))])
+    assert plain.entries.tolist() == [[0, 2], [2, 0]]
+    with pytest.raises(GraphError, match=r"graph 0: edge 0 \(0, 5\) names vertex 5"):
+        ccn.batch([pyg.Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [5]]))])
+
+
+def test_a_molecule_has_one_hot_elements_and_bond_orders() -> None:
+    g = Graph.from_smiles("N#CC=CO[Na]")
+    elements = [(*interop.ELEMENTS, "other")[i] for i in g.features.argmax(1).tolist()]
+    assert elements == ["N", "C", "C", "C", "O", "other"]
+    assert g.features.sum(1).tolist() == [1.0] * g.n
+    assert g.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
+    assert g.edge_features is not None
+    assert [interop.BOND_ORDERS[i] for i in g.edge_features.argmax(1).tolist()] == [3, 1, 2, 1, 1]
+    benzene = Graph.from_smiles("c1ccccc1")
+    assert benzene.edge_features is not None
+    assert benzene.edge_features[:, interop.BOND_ORDERS.index(1.5)].tolist() == [1.0] * 6
+
+
+def test_smiles_molecules_and_hydrogens_agree_with_rdkit() -> None:
+    mol = Chem.MolFromSmiles("CCO")
+    g = Graph.from_rdkit(mol)
+    _same(g, Graph.from_smiles("CCO"))
+    np.testing.assert_array_equal(g.adjacency().numpy(), Chem.GetAdjacencyMatrix(mol))
+    full = Graph.from_smiles("CCO", hydrogens=True)
+    assert full.n == 9
+    assert int(full.features[:, interop.ELEMENTS.index("H")].sum()) == 6
+    methane = Graph.from_smiles("C")
+    assert (methane.n, methane.entries.shape[1]) == (1, 0)
+
+
+def test_a_renamed_molecule_carries_its_atoms_along() -> None:
+    g = Graph.from_smiles("CCO").permute([2, 0, 1])
+    assert [atom.GetSymbol() for atom in g.mol.GetAtoms()] == ["C", "O", "C"]
+    _same(Graph.from_rdkit(g.mol), g)
+
+
+@pytest.mark.parametrize("smiles", ["", "C(", "C1CC", "C(C)(C)(C)(C)C"])
+def test_a_smiles_that_cannot_be_read_is_an_error(smiles: str) -> None:
+    with pytest.raises(GraphError, match="^graph x7: RDKit cannot read the SMILES"):
+        Graph.from_smiles(smiles, name="x7")
+
+
+def test_as_graph_understands_each_kind(pyg: Any) -> None:
+    g = Graph([(0, 1)], n=2)
+    assert ccn.as_graph(g) is g
+    data = pyg.Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]))
+    kinds = [nx.path_graph(2), data, "CC", Chem.MolFromSmiles("CC"), sp.csr_array([[0, 1], [1, 0]])]
+    for thing in [*kinds, np.array([[0, 1], [1, 0]]), torch.tensor([[0, 1], [1, 0]])]:
+        assert ccn.as_graph(thing).adjacency().tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(GraphError, match="cannot make a graph from int"):
+        ccn.as_graph(7)
