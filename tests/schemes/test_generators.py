@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -62,10 +64,10 @@ def test_neighbourhoods_are_unions_over_the_neighbours(g: Graph, closed: bool, l
 @given(g=graphs, steps=st.lists(st.integers(0, 2), min_size=1, max_size=3))
 @settings(deadline=None, max_examples=50)
 def test_balls_hold_what_lies_within_their_radius(g: Graph, steps: list[int]) -> None:
-    radii = [0, *np.cumsum(steps).tolist()]
-    scheme = Balls(radii)(g)  # type: ignore[arg-type]
+    radii = (0, *np.cumsum(steps).tolist())
+    scheme = Balls(radii)(g)
     distance = dict(nx.all_pairs_shortest_path_length(_networkx(g)))
-    for level, (narrow, wide) in enumerate(zip(radii, radii[1:], strict=False), start=1):
+    for level, (narrow, wide) in enumerate(pairwise(radii), start=1):
         for i in range(g.n):
             part, children, anchor = _node(scheme, level, i)
             assert part == {j for j, d in distance[i].items() if d <= wide}
@@ -142,7 +144,7 @@ def test_what_cannot_be_made_is_an_error_that_says_why() -> None:
         Clusters()
     for wrong in [(0, 2), (-1, 0), (0, 0), ()]:
         with pytest.raises(SchemeError, match=r"cluster .* 0\.\.1"):
-            Clusters(lambda _, wrong=wrong: [wrong])(g)
+            Clusters(partial(lambda cluster, _: [cluster], wrong))(g)
     with pytest.raises(ConfigurationError, match=r"SMARTS 'C\(\('"):
         functional_groups("C((")
     with pytest.raises(CCNError, match="molecules only"):

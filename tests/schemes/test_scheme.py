@@ -100,19 +100,12 @@ def test_from_networkx_reads_any_names_and_wants_parts() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG")])
-def test_a_scheme_is_drawn_to_a_file(tmp_path: Path, suffix: str, start: bytes) -> None:
+def test_a_scheme_is_drawn_with_its_parts_to_svg_or_png_only(tmp_path: Path, suffix: str, start: bytes) -> None:
     path = Scheme(PARTS, CHILDREN).draw(tmp_path / f"figure{suffix}", names=["e1", "e2", "e3", "e4"])
     assert path.read_bytes().startswith(start)
-
-
-def test_a_drawing_shows_every_part_and_arrow(tmp_path: Path) -> None:
-    svg = Scheme(PARTS, CHILDREN).draw(str(tmp_path / "figure.svg"), names=["e1", "e2", "e3", "e4"]).read_text()
-    # matplotlib writes each text into a comment beside its outlines.
-    for part in PARTS:
-        assert "<!-- {" + ", ".join(f"e{a + 1}" for a in part) + "} -->" in svg
-    assert svg.count("<!-- r -->") == 1
-
-
-def test_a_drawing_to_another_kind_of_file_is_an_error(tmp_path: Path) -> None:
+    if suffix == ".svg":
+        # matplotlib writes each text into a comment beside its outlines.
+        for part in PARTS:
+            assert "<!-- {" + ", ".join(f"e{a + 1}" for a in part) + "} -->" in path.read_text()
     with pytest.raises(CCNError, match=r"\.svg or \.png"):
         Scheme(PARTS, CHILDREN).draw(tmp_path / "figure.pdf")
