@@ -16,6 +16,7 @@ import ccn
 from ccn import Graph, Scheme
 from ccn.errors import CCNError, ConfigurationError, SchemeError
 from ccn.schemes import Balls, Clusters, Neighbourhoods, Nodes, Pairs, composition, functional_groups, rings
+from ccn.schemes.generators import has_free_children
 from ccn.testing import random_graph
 
 graphs = st.builds(
@@ -79,14 +80,6 @@ def test_balls_hold_what_lies_within_their_radius(g: Graph, steps: list[int]) ->
 @settings(deadline=None, max_examples=20)
 def test_balls_of_radii_0_1_2_are_the_closed_scheme(g: Graph) -> None:
     assert Balls((0, 1, 2))(g) == Neighbourhoods(levels=2)(g)
-
-
-def test_an_isolated_vertex_of_an_open_scheme_keeps_itself_even_with_a_self_loop() -> None:
-    g = Graph([(0, 0), (2, 3)], n=4, self_loops=True)
-    scheme = Neighbourhoods(closed=False, levels=2)(g)
-    for level in (1, 2):
-        assert [_node(scheme, level, i)[:2] for i in (0, 1)] == [({0}, {0}), ({1}, {1})]
-    assert [_node(scheme, level, 2)[0] for level in (1, 2)] == [{3}, {2}]
 
 
 @given(n=st.integers(2, 12), seed=st.integers(0, 10**6))
@@ -175,13 +168,14 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
     packed, schemes = composition(b, generator), [generator(g) for g in batch]
     assert composition(b, generator) is packed
     assert len(packed.levels) + 1 == max(len(s.levels) for s in schemes)
+
+    def renamed(g: int, node: int) -> tuple[tuple[int, ...], int]:
+        anchor, first = schemes[g].anchors[node], int(b.start[g])
+        return tuple(a + first for a in schemes[g].parts[node]), -1 if anchor is None else anchor + first
+
     for level in range(len(packed.levels) + 1):
         nodes = packed.nodes(level)
         members = [(g, node) for g, s in enumerate(schemes) if level < len(s.levels) for node in s.levels[level]]
-
-        def renamed(g: int, node: int) -> tuple[tuple[int, ...], int]:
-            anchor, first = schemes[g].anchors[node], int(b.start[g])
-            return tuple(a + first for a in schemes[g].parts[node]), -1 if anchor is None else anchor + first
 
         described = _described(nodes)
         assert [described[i] for i in nodes.storage] == [renamed(g, node) for g, node in members]
@@ -195,6 +189,7 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
             stacked, free = (_check_pairs(pairs, nodes, above.below) for pairs in (above.stacked, above.free))
             assert (above.stacked.stack >= 0).all()
             assert (above.free.stack < 0).all()
+            assert has_free_children(generator, level) or not len(above.free)
             wanted = [(i, *renamed(g, c)) for i, (g, node) in enumerate(members) for c in schemes[g].children[node]]
             assert stacked + free == Counter(wanted)
             _check_pairs(above.own, nodes, above.below)
@@ -206,7 +201,7 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
 HOPS = [Neighbourhoods(levels=2), Neighbourhoods(closed=False, levels=3), Balls((0, 2, 3))]
 
 
-@pytest.mark.parametrize("generator", [*HOPS, Clusters(rings(), rings())], ids=repr)
+@pytest.mark.parametrize("generator", [*HOPS, Clusters(rings(), rings())], ids=["closed", "open", "balls", "rings"])
 @given(batch=st.lists(graphs, min_size=1, max_size=4))
 @settings(deadline=None, max_examples=15)
 def test_the_packed_scheme_of_a_batch_is_the_scheme_of_each_graph(generator: Any, batch: list[Graph]) -> None:

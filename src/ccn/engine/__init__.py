@@ -1,6 +1,7 @@
 """The packed engine: contraction plans, their index maps on a batch, and the aggregation itself."""
 
-from ccn.engine.aggregate import aggregate, invariants
+from ccn.engine.aggregate import aggregate
+from ccn.engine.invariants import invariants
 from ccn.engine.maps import Maps, build_maps, build_quantities
 from ccn.engine.plan import Plan, plan
 

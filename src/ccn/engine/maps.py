@@ -20,11 +20,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ccn.engine.plan import STACK, MatrixSection, Plan, Slot
+from ccn.engine.plan import STACK, Plan, Reduction, Section, Slot
 from ccn.errors import ConfigurationError
 from ccn.schemes.composition import Int, Level, Nodes, Pairs, ranges, starts
 
-__all__ = ["Chunk", "Maps", "MatrixQuantities", "build_maps", "build_quantities", "chunks_of"]
+__all__ = ["Bag", "Chunk", "Maps", "MatrixQuantities", "build_maps", "build_quantities", "centre_rows", "chunks_of"]
 
 CHUNK_ROWS = 8192  # rows of a chunk of the output: 512 kB at 16 channels in float32
 
@@ -51,58 +51,79 @@ def chunks_of(nodes: Nodes, order: int) -> list[Chunk]:
     return out
 
 
+@dataclass(frozen=True)
+class Bag:
+    """Consecutive rows of a sparse matrix: the column of each entry, where each row begins, and the place
+    of the entries among all."""
+
+    index: Tensor
+    offset: Tensor
+    entries: slice
+
+    def to(self, device: torch.device) -> Bag:
+        return Bag(self.index.to(device), self.offset.to(device), self.entries)
+
+
 @dataclass
 class Maps:
     """The sparse matrix of a plan on a level; see the module's docstring.
 
     Attributes:
         chunks: of the parents' nodes.
-        rows: ``rows[t][c]`` is the (first, end) of the rows of target t in chunk c.
-        bags: ``bags[t][c]`` is (first, end, offsets): the entries of those rows.
-        table_start: first table row of each order.
+        rows: per order, the rows ``first:end`` of each chunk.
+        bags: per target; one for each chunk where the target is a whole base, one for all where it is not.
+        weighted: per target, whether any of its entries has a weight other than 1.
+        table_start: first table row of each stage.
         target_start: first row of each target when all are numbered through.
-
+        weight, transposed_weight: place of each entry's weight in the vector of quantities.
+        centre: per reduction that holds axes at the centre, the rows it reads (0 where there is no centre) and
+            which of them exist (None: all).
     """
 
     chunks: list[Chunk]
-    rows: list[list[tuple[int, int]]]
-    bags: list[list[tuple[int, int, Tensor]]]
+    rows: dict[int, list[slice]]
+    bags: list[list[Bag]]
     weighted: list[bool]
     table_start: list[int]
     target_start: list[int]
-    index: Tensor
     weight: Tensor
-    transposed_index: Tensor
-    transposed_offset: Tensor
+    transposed: Bag
     transposed_weight: Tensor
-    centre: Tensor
+    centre: dict[Reduction, tuple[Tensor, Tensor | None]]
     _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Maps:
         """The maps on a device, moved once."""
-        if device == self.index.device:
+        if device == self.weight.device:
             return self
         if device not in self._moved:
-            bags = [[(a, b, offsets.to(device)) for a, b, offsets in of] for of in self.bags]
-            names = ("index", "weight", "transposed_index", "transposed_offset", "transposed_weight", "centre")
-            tensors = {name: getattr(self, name).to(device) for name in names}
-            plain = (self.chunks, self.rows, bags, self.weighted, self.table_start, self.target_start)
-            self._moved[device] = Maps(*plain, **tensors)
+            self._moved[device] = Maps(
+                self.chunks,
+                self.rows,
+                [[bag.to(device) for bag in of] for of in self.bags],
+                self.weighted,
+                self.table_start,
+                self.target_start,
+                self.weight.to(device),
+                self.transposed.to(device),
+                self.transposed_weight.to(device),
+                {r: (a.to(device), None if b is None else b.to(device)) for r, (a, b) in self.centre.items()},
+            )
         return self._moved[device]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the maps."""
-        tensors = [self.index, self.weight, self.transposed_index, self.transposed_offset, self.transposed_weight]
-        tensors += [offsets for of in self.bags for _, _, offsets in of]
+        bags = [*(bag for of in self.bags for bag in of), self.transposed]
+        tensors = [self.weight, self.transposed_weight, *(t for bag in bags for t in (bag.index, bag.offset))]
+        tensors += [t for pair in self.centre.values() for t in pair if t is not None]
         return sum(t.numel() * t.element_size() for t in tensors)
 
 
 @dataclass(frozen=True)
 class _Entries:
     """Pairs expanded to order g: for each pair and each entry of the child's order-g tensor its pair, its row,
-    and the parent's places of its g indices.
-    """
+    and the parent's places of its g indices."""
 
     pair: Int
     row: Int
@@ -129,18 +150,17 @@ def _expand(pairs: Pairs, below: Nodes, g: int) -> _Entries:
     return _Entries(pair, row, tuple(place))
 
 
-def _section_start(sections: tuple[MatrixSection, ...], nodes: Nodes) -> dict[MatrixSection, int]:
-    """Where each quantity begins in the vector; place 0 is the number 1."""
+def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Section, int], int]:
+    """Where each quantity begins in the vector, whose place 0 is the number 1, and its length."""
     at, out = 1, {}
     for kind, channel in sections:
         out[kind, channel] = at
         at += nodes.rows({"total": 0, "trace": 0, "entry": 2}.get(kind, 1))
-    out["end", 0] = at  # type: ignore[index]
-    return out
+    return out, at
 
 
 def _slot_entries(
-    slot: Slot, e: _Entries, pairs: Pairs, nodes: Nodes, first: dict[MatrixSection, int]
+    slot: Slot, e: _Entries, pairs: Pairs, nodes: Nodes, first: dict[Section, int]
 ) -> tuple[Int, Int | None]:
     """The target row (within its target) and the weight number of every entry of a slot."""
     parent = pairs.parent[e.pair]
@@ -168,73 +188,89 @@ def _slot_entries(
 def build_maps(plan: Plan, level: Level) -> Maps:
     """The index maps of a plan on a level."""
     nodes, below = level.nodes, level.below
-    chunks = chunks_of(nodes, plan.order_out)
     target_start = starts(np.array([nodes.rows(t.order) for t in plan.targets]))
-    table_start = starts(np.array([below.rows(g) * len(slots) for g, slots in enumerate(plan.slots)]))
-    first = _section_start(plan.sections, nodes)
+    table_start = starts(np.array([below.rows(s.order) * len(s.slots) for s in plan.stages], dtype=np.int64))
+    number = {t: i for i, t in enumerate(plan.targets)}
+    first, length = _section_start(plan.sections, nodes)
     expanded: dict[tuple[str, int], _Entries] = {}
     target_row, table_row, weight = [], [], []
-    for g, slots in enumerate(plan.slots):
-        for number, slot in enumerate(slots):
+    for stage, base in zip(plan.stages, table_start[:-1], strict=True):
+        for i, slot in enumerate(stage.slots):
             pairs: Pairs = getattr(level, slot.pairs)
-            if (slot.pairs, g) not in expanded:
-                expanded[slot.pairs, g] = _expand(pairs, below, g)
-            e = expanded[slot.pairs, g]
+            if (slot.pairs, slot.order) not in expanded:
+                expanded[slot.pairs, slot.order] = _expand(pairs, below, slot.order)
+            e = expanded[slot.pairs, slot.order]
             row, at = _slot_entries(slot, e, pairs, nodes, first)
-            target_row.append(row + target_start[slot.target])
-            table_row.append(table_start[g] + e.row * len(slots) + number)
+            target_row.append(row + target_start[number[slot.target]])
+            table_row.append(base + e.row * len(stage.slots) + i)
             weight.append(np.zeros(len(row), dtype=np.int64) if at is None else at)
     shape = (int(target_start[-1]), int(table_start[-1]))
-    if max(*shape, first["end", 0], sum(map(len, weight))) > np.iinfo(np.int32).max:  # type: ignore[index]
+    if max(*shape, length, sum(map(len, weight))) > np.iinfo(np.int32).max:
         raise ConfigurationError(
             f"an order-{plan.order_out} level on this batch has {shape[0]:,} rows, too many for one batch; "
             "use smaller batches, a lower order or fewer levels"
         )
     forward = _csr(shape, target_row, table_row, weight)
     backward = forward.tocsc()
-    rows, bags = _cut(plan, nodes, chunks, target_start, forward.indptr)
-    weighted = [
-        any(s.weight is not None and s.target == t for of in plan.slots for s in of) for t in range(len(plan.targets))
-    ]
+    chunks = chunks_of(nodes, plan.order_out)
+    orders = {t.order for t in plan.targets}
+    starts_of = {g: nodes.row_start(g) for g in orders}
+    rows = {g: [slice(int(s[c.first]), int(s[c.end])) for c in chunks] for g, s in starts_of.items()}
+    whole = {plan.whole(base) for base in plan.bases}
+    bags = []
+    for i, target in enumerate(plan.targets):
+        spans = rows[target.order] if i in whole else [slice(0, nodes.rows(target.order))]
+        bags.append([_bag(forward, int(target_start[i]) + s.start, int(target_start[i]) + s.stop) for s in spans])
+    slots = [slot for stage in plan.stages for slot in stage.slots]
     return Maps(
         chunks,
         rows,
         bags,
-        weighted,
+        [any(slot.weight is not None and slot.target == t for slot in slots) for t in plan.targets],
         table_start.tolist(),
         target_start.tolist(),
-        *(torch.from_numpy(x.astype(np.int32, copy=False)) for x in (forward.indices, forward.data)),
-        *(torch.from_numpy(x.astype(np.int32, copy=False)) for x in (backward.indices, backward.indptr, backward.data)),
-        centre=torch.from_numpy(below.centre),
+        _int32(forward.data),
+        _bag(backward, 0, shape[1]),
+        _int32(backward.data),
+        {r: centre_rows(r, below, plan.order_in) for of in plan.reductions for r in of if r.centre},
     )
+
+
+def _int32(x: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(x.astype(np.int32, copy=False))
 
 
 def _csr(shape: tuple[int, int], row: list[Int], column: list[Int], data: list[Int]) -> Any:
     """A sparse matrix from pieces whose places are all different, so that nothing needs to be summed."""
-    join = [
-        np.concatenate([x.astype(np.int32) for x in of]) if of else np.empty(0, np.int32) for of in (row, column, data)
-    ]
+    join = [np.concatenate([np.empty(0, np.int32), *(x.astype(np.int32) for x in of)]) for of in (row, column, data)]
     matrix = sp.coo_array((join[2], (join[0], join[1])), shape=shape)
     matrix.has_canonical_format = True
     return matrix.tocsr()
 
 
-def _cut(
-    plan: Plan, nodes: Nodes, chunks: list[Chunk], target_start: Int, indptr: NDArray[Any]
-) -> tuple[list[list[tuple[int, int]]], list[list[tuple[int, int, Tensor]]]]:
-    """Rows and entries of every target in every chunk, offsets counted from the chunk's first entry."""
-    rows, bags = [], []
-    for number, target in enumerate(plan.targets):
-        row_start = nodes.row_start(target.order)
-        spans = [(int(row_start[c.first]), int(row_start[c.end])) for c in chunks]
-        offsets = indptr[target_start[number] : target_start[number + 1] + 1]
-        of = []
-        for a, b in spans:
-            cut = offsets[a : b + 1]
-            of.append((int(cut[0]), int(cut[-1]), torch.from_numpy((cut - cut[0]).astype(np.int32))))
-        rows.append(spans)
-        bags.append(of)
-    return rows, bags
+def _bag(matrix: Any, first: int, end: int) -> Bag:
+    """Rows ``first:end`` of a compressed matrix, offsets counted from their own first entry."""
+    offset = matrix.indptr[first : end + 1]
+    entries = slice(int(offset[0]), int(offset[-1]))
+    return Bag(_int32(matrix.indices[entries]), _int32(offset - offset[0]), entries)
+
+
+def centre_rows(r: Reduction, below: Nodes, order: int) -> tuple[Tensor, Tensor | None]:
+    """The rows of F that a reduction with a centre reads, kept indices fastest, then the summed ones.
+
+    Shape (sum over nodes of m^(kept + summed),), and which of them exist (None: all).
+    """
+    groups = [*r.kept, *r.summed]
+    size, centre = below.size, below.centre
+    node = np.arange(len(below))
+    row = below.row_start(order)[:-1] + np.maximum(centre, 0) * sum(size**a for a in r.centre)
+    for group in reversed(groups):  # the first group ends up fastest
+        count = size[node]
+        index = ranges(np.zeros(len(node), dtype=np.int64), count)
+        node = np.repeat(node, count)
+        row = np.repeat(row, count) + index * sum(size[node] ** a for a in group)
+    exists = None if (centre >= 0).all() else torch.from_numpy(centre[node] >= 0)
+    return torch.from_numpy(row), exists
 
 
 @dataclass(frozen=True)
@@ -248,24 +284,22 @@ class MatrixQuantities:
     length: int
     entry: Tensor
     target: Tensor
-    start: dict[MatrixSection, int]
+    start: dict[Section, int]
 
     def vector(self, values: Tensor) -> Tensor:
-        """The quantities from the entries' values (nnz, channels); differentiable."""
+        """The quantities from the values of all entries of all channels; differentiable."""
         out = values.new_zeros(self.length)
         out[0] = 1
-        flat = values.reshape(-1)
-        return out.index_add(0, self.target.to(values.device), flat[self.entry.to(values.device)])
+        return out.index_add(0, self.target.to(values.device), values[self.entry.to(values.device)])
 
 
 def build_quantities(plan: Plan, level: Level, entries: list[Int], widths: list[int]) -> MatrixQuantities:
-    """Quantities for channels of A given as places (2, nnz) in row order; channel c of all is numbered through.
+    """Quantities for channels of A given as places (2, nnz) in row order, channels numbered through.
 
-    The values of all channels are expected one after another, each (nnz, width) flattened.
+    The values of all are expected one after another, each (nnz, width) flattened.
     """
     nodes = level.nodes
-    first = _section_start(plan.sections, nodes)
-    length = first.pop(("end", 0))  # type: ignore[call-overload]
+    first, length = _section_start(plan.sections, nodes)
     source, target, channel, value_start = [], [], 0, 0
     n = int(nodes.parts.max(initial=-1)) + 1
     for places, width in zip(entries, widths, strict=True):

@@ -6,13 +6,15 @@ which nothing of order k+1 appears. For each contraction the plan says
 1. how F_c is **reduced** at the child, once per child and not once per pair: which of its axes are
    set equal, summed, or held at the child's own anchor (its *centre*: axes equated to the stack);
 2. into which **slot** the reduced tensor is mixed, already with the weights W (mixing commutes with
-   everything that follows);
+   everything that follows); slots that read the same reductions are mixed in one **stage**;
 3. to which **target** the slot is gathered over parent-child pairs: a tensor of the parent, of
    order at most k', with a weight made of A where an axis of A meets only T;
-4. how the target enters the output: as it is, spread along new axes, or multiplied from the left
-   by A, by its row or column sums, or by A as a vector (all are one batched matrix product).
+4. how the target enters its **base**: whole, or spread along new axes. The first base is the output.
+   Every other is a tensor R that A multiplies along its last axis: ``Q[.., u] = sum_p R[.., p] A[u, p]``
+   (or ``A[p, u]``). So one product serves all contractions in which an axis of A survives: row sums of
+   A come from an R that is constant along p, and A itself from one that is diagonal in p.
 
-Contractions that agree for the declared class of A land in one cell of the mixing matrix, and
+Contractions that agree for the declared class of A land in one cell of the mixing matrices, and
 those that vanish in none: ``all`` is reduced to ``distinct`` before anything runs.
 
 Axes of a tensor are stored last axis first, so that the axis that A multiplies, always the last of
@@ -21,30 +23,30 @@ the output, leads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from itertools import permutations
+from typing import Literal
 
 from ccn.algebra.contractions import Contraction, MatrixClass, reduce
 from ccn.algebra.equivariant import EquivariantMap
 
-__all__ = ["STACK", "Map", "MatrixSection", "Plan", "Reduction", "Slot", "Target", "Weight", "plan"]
+__all__ = ["STACK", "Base", "Kind", "Map", "Plan", "Reduction", "Section", "Slot", "Stage", "Target", "Weight", "plan"]
 
 Map = Contraction | EquivariantMap
 PairSet = Literal["stacked", "free", "own"]
 Kind = Literal["total", "trace", "row", "column", "diagonal", "entry"]
 STACK = -1  # stands for the stacking axis among the kept axes of a slot
 
-MatrixSection = tuple[Kind, int]
+Section = tuple[Kind, int]
 """A quantity of ``A|part`` and the channel of A it is taken from."""
 
 
 @dataclass(frozen=True)
 class Reduction:
     """What is done to F_c at the child: ``kept`` groups of axes (each one index of the result), ``summed``
-    groups, and the axes held at the ``centre``.
-    """
+    groups, and the axes held at the ``centre``."""
 
     kept: tuple[tuple[int, ...], ...]
     summed: tuple[tuple[int, ...], ...]
@@ -65,19 +67,21 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class Base:
+    """A tensor of order k' whose last axis is contracted with axis ``contracted`` of a channel of A."""
+
+    channel: int
+    contracted: int
+
+
+@dataclass(frozen=True)
 class Target:
-    """A tensor of the parent and the way it enters the output.
+    """A tensor of the parent. Its axis i fills the axes ``axes[i]`` of the base (the output, if None)
+    together; along each group of axes in ``new`` it is spread."""
 
-    ``axes[i]`` are the output axes that target axis i fills; ``new`` are output axes along which the
-    result is spread (factor ``one``) or that come from A. With ``multiply`` the last target axis is
-    contracted with axis ``contracted`` of A.
-    """
-
+    base: Base | None
     axes: tuple[tuple[int, ...], ...]
     new: tuple[tuple[int, ...], ...] = ()
-    factor: Literal["one", "row", "column", "matrix", "multiply"] = "one"
-    channel: int = 0
-    contracted: int = 1
 
     @property
     def order(self) -> int:
@@ -87,39 +91,56 @@ class Target:
 @dataclass(frozen=True)
 class Slot:
     """A mixed tensor of the child, gathered over ``pairs`` to ``target``; ``places[i]`` is the kept axis
-    (or STACK) that target axis i comes from.
-    """
+    (or STACK) that target axis i comes from."""
 
     pairs: PairSet
     order: int
-    target: int
+    target: Target
     places: tuple[int, ...]
     weight: Weight | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Slots of one order that are mixed together, from the reductions ``first:end`` of that order."""
+
+    order: int
+    first: int
+    end: int
+    slots: tuple[Slot, ...]
 
 
 @dataclass(frozen=True)
 class Plan:
     """The plan of a layer; see the module's docstring.
 
-    ``reductions[g]`` and ``slots[g]`` list those of order g; ``cells[i]`` is the place of contraction i
-    as (g, reduction, slot), or None where it vanishes.
+    ``reductions[g]`` lists those of order g, ``cells[i]`` the place of contraction i as (stage,
+    reduction within the stage, slot), or None where it vanishes. ``whole[b]`` is the target that fills
+    base b one to one, if any, and ``spread[b]`` the others that enter it.
     """
 
     order_in: int
     order_out: int
-    targets: tuple[Target, ...]
     reductions: tuple[tuple[Reduction, ...], ...]
-    slots: tuple[tuple[Slot, ...], ...]
+    stages: tuple[Stage, ...]
     cells: tuple[tuple[int, int, int] | None, ...]
-    sections: tuple[MatrixSection, ...]
+    targets: tuple[Target, ...]
+    bases: tuple[Base | None, ...]
+    sections: tuple[Section, ...]
 
-    @property
-    def cell_start(self) -> list[int]:
-        """First cell of each order when all (reduction, slot) cells are numbered through."""
-        out = [0]
-        for r, s in zip(self.reductions, self.slots, strict=True):
-            out.append(out[-1] + len(r) * len(s))
-        return out
+    def whole(self, base: Base | None) -> int | None:
+        """The target that fills a base one to one."""
+        return next(
+            (i for i, t in enumerate(self.targets) if t.base == base and t.axes == _singles(self.order_out)), None
+        )
+
+    def spread(self, base: Base | None) -> list[int]:
+        """The other targets of a base."""
+        return [i for i, t in enumerate(self.targets) if t.base == base and t.axes != _singles(self.order_out)]
+
+
+def _singles(order: int) -> tuple[tuple[int, ...], ...]:
+    return tuple((a,) for a in range(order))
 
 
 @dataclass(frozen=True)
@@ -157,91 +178,114 @@ def _variables(c: Map, k: int) -> list[_Variable]:
     ]
 
 
-def _factor(variables: list[_Variable], channel: int) -> tuple[Kind | None, list[_Variable], Target, list[_Variable]]:
-    """How A enters: (kind of weight, the variables that index it, target without its axes, extra target axis)."""
+@dataclass(frozen=True)
+class _Entry:
+    """How A enters a term: a weight on the gathered entries, or a base and how the target fills it."""
+
+    kind: Kind | None = None
+    weighting: tuple[_Variable, ...] = ()
+    base: Base | None = None
+    multiplied: tuple[_Variable, ...] = ()  # the index of T that A is contracted with
+    new: tuple[tuple[int, ...], ...] = ()
+
+
+def _entry(variables: list[_Variable], channel: int, directed: bool, last: int) -> _Entry:
+    """The role of A, from which of its two axes survive, meet T, or are only summed."""
     rows = [v for v in variables if 0 in v.matrix]
     columns = [v for v in variables if 1 in v.matrix]
     if not rows:
-        return None, [], Target((), tuple(v.out for v in variables if v.out and not v.of_t)), []
+        return _Entry(new=tuple(v.out for v in variables if v.out and not v.of_t))
     row, column = rows[0], columns[0]
     if row is column:
-        return ("diagonal", [row], Target(()), []) if row.of_t else ("trace", [], Target(()), [])
+        return _Entry("diagonal", (row,)) if row.of_t else _Entry("trace")
     if row.of_t and column.of_t:
-        return "entry", [row, column], Target(()), []
-    if row.out and column.out:
-        return None, [], Target((), (row.out, column.out), "matrix", channel), []
+        return _Entry("entry", (row, column))
+    if row.out and column.out:  # s A[u, v]: R is s on the diagonal of its axes u and p
+        return _Entry(base=Base(channel, 0 if directed else 1), new=((last - 1, last),))
     if row.out or column.out:
-        (survivor, other), contracted = ((row, column), 1) if row.out else ((column, row), 0)
+        other, contracted = (column, 1) if row.out else (row, 0)
         if other.of_t:
-            return None, [], Target((), (survivor.out,), "multiply", channel, contracted), [other]
-        return None, [], Target((), (survivor.out,), "row" if contracted else "column", channel), []
+            return _Entry(base=Base(channel, contracted), multiplied=(other,))
+        return _Entry(base=Base(channel, contracted), new=((last,),))  # row sums: R is constant along p
     if row.of_t:
-        return "row", [row], Target(()), []
+        return _Entry("row", (row,))
     if column.of_t:
-        return "column", [column], Target(()), []
-    return "total", [], Target(()), []
+        return _Entry("column", (column,))
+    return _Entry("total")
 
 
-def _term(c: Map, k: int) -> tuple[Reduction, Target, PairSet, tuple[int, ...], Weight | None]:
+def _term(c: Map, k: int, k_out: int, directed: bool) -> tuple[Reduction, Slot]:
+    """One contraction as a reduction at the child and a slot."""
     variables = _variables(c, k)
-    kind, weighting, target, extra = _factor(variables, c.channel)
-    linked = sorted((v for v in variables if v.of_t and v.out), key=lambda v: v.out) + extra
+    entry = _entry(variables, c.channel, directed, k_out - 1)
+    linked = sorted((v for v in variables if v.of_t and v.out), key=lambda v: v.out)
+    axes = tuple(v.out for v in linked) + (((k_out - 1,),) if entry.multiplied else ())
+    linked += entry.multiplied
     # Kept axes of the reduced tensor: those of the target in order, then those that only weigh.
-    kept = [v for v in dict.fromkeys([*linked, *weighting]) if not v.stack]
+    kept = [v for v in dict.fromkeys([*linked, *entry.weighting]) if not v.stack]
     place = {v: i for i, v in enumerate(kept)} | {v: STACK for v in variables if v.stack}
     reduction = Reduction(
         kept=tuple(v.child for v in kept),
         summed=tuple(v.child for v in variables if v.child and not v.stack and v not in kept),
         centre=next((v.child for v in variables if v.stack), ()),
     )
-    axes = tuple(v.out or (len(linked) - 1,) for v in linked)
-    target = Target(axes, target.new, target.factor, target.channel, target.contracted)
-    weight = None if kind is None else Weight(kind, c.channel, tuple(place[v] for v in weighting))
+    weight = None if entry.kind is None else Weight(entry.kind, c.channel, tuple(place[v] for v in entry.weighting))
     pairs: PairSet = "own" if c.source == "own" else "stacked" if c.source in ("T", "TA") else "free"
-    return reduction, target, pairs, tuple(place[v] for v in linked), weight
+    target = Target(entry.base, axes, entry.new)
+    return reduction, Slot(pairs, reduction.order, target, tuple(place[v] for v in linked), weight)
 
 
 @lru_cache(maxsize=256)
 def plan(maps: tuple[Map, ...], order_in: int, order_out: int, classes: tuple[MatrixClass, ...]) -> Plan:
     """The plan for a list of contractions; ``classes`` are those of the channels of A."""
-    targets: dict[Target, int] = {Target(tuple((a,) for a in range(order_out))): 0}
-    reductions: list[dict[Reduction, int]] = [{} for _ in range(order_in + 1)]
-    slots: list[dict[Slot, int]] = [{} for _ in range(order_in + 1)]
-    cells: list[tuple[int, int, int] | None] = []
+    terms: list[tuple[Reduction, Slot] | None] = []
     for c in maps:
-        r = reduce(c, classes[c.channel]) if isinstance(c, Contraction) and c.source in ("TA", "UA") else c
-        if r is None:
-            cells.append(None)
-            continue
-        reduction, target, pairs, places, weight = _term(r, order_in)
-        g = reduction.order
-        number = targets.setdefault(target, len(targets))
-        slot = Slot(pairs, g, number, places, weight)
-        cells.append((g, _enter(reductions[g], reduction), _enter(slots[g], slot)))
-    return Plan(
-        order_in,
-        order_out,
-        tuple(targets),
-        tuple(tuple(r) for r in reductions),
-        tuple(tuple(s) for s in slots),
-        tuple(cells),
-        _sections(targets, [s for of in slots for s in of]),
-    )
+        with_a = c.source in ("TA", "UA")
+        r = reduce(c, classes[c.channel]) if isinstance(c, Contraction) and with_a else c
+        terms.append(None if r is None else _term(r, order_in, order_out, with_a and classes[c.channel].directed))
+    live = [term for term in terms if term is not None]
+    readers: dict[Slot, set[Reduction]] = {}
+    for reduction, slot in live:
+        readers.setdefault(slot, set()).add(reduction)
+    reductions = tuple(_arranged(g, readers) for g in range(order_in + 1))
+    stages = _stages(reductions, readers)
+    at = {slot: (s, i) for s, stage in enumerate(stages) for i, slot in enumerate(stage.slots)}
+    cells = [
+        None
+        if term is None
+        else (s := at[term[1]][0], reductions[stages[s].order].index(term[0]) - stages[s].first, at[term[1]][1])
+        for term in terms
+    ]
+    targets = tuple(dict.fromkeys([Target(None, _singles(order_out)), *(slot.target for _, slot in live)]))
+    bases = tuple(dict.fromkeys(t.base for t in targets))
+    return Plan(order_in, order_out, reductions, stages, tuple(cells), targets, bases, _sections(bases, readers))
 
 
-def _enter(table: dict[Any, int], key: Any) -> int:
-    return table.setdefault(key, len(table))
+def _arranged(g: int, readers: dict[Slot, set[Reduction]]) -> tuple[Reduction, ...]:
+    """The reductions of order g, so arranged that every slot reads few besides its own in one run of them."""
+    wanted = [of for slot, of in readers.items() if slot.order == g]
+    found = tuple(dict.fromkeys(r for slot, of in readers.items() if slot.order == g for r in sorted(of, key=repr)))
+    if len(found) > 6:
+        return found
+
+    def run(order: Sequence[Reduction]) -> int:
+        places = [[order.index(r) for r in of] for of in wanted]
+        return sum(max(p) - min(p) for p in places)
+
+    return min(permutations(found), key=run)
 
 
-def _sections(targets: Sequence[Target] | dict[Target, int], slots: Sequence[Slot]) -> tuple[MatrixSection, ...]:
-    """The quantities of A that weights and factors need, each once."""
-    needed: dict[MatrixSection, None] = {}
-    for slot in slots:
-        if slot.weight is not None:
-            needed[slot.weight.kind, slot.weight.channel] = None
-    for t in targets:
-        if t.factor in ("row", "column"):
-            needed[t.factor, t.channel] = None  # type: ignore[index]
-        elif t.factor in ("matrix", "multiply"):
-            needed["entry", t.channel] = None
+def _stages(reductions: Sequence[Sequence[Reduction]], readers: dict[Slot, set[Reduction]]) -> tuple[Stage, ...]:
+    """Slots of one order that read the same run of reductions, together."""
+    runs: dict[tuple[int, int, int], list[Slot]] = {}
+    for slot, of in readers.items():
+        places = [reductions[slot.order].index(r) for r in of]
+        runs.setdefault((slot.order, min(places), max(places) + 1), []).append(slot)
+    return tuple(Stage(*run, tuple(slots)) for run, slots in sorted(runs.items()))
+
+
+def _sections(bases: Iterable[Base | None], slots: Iterable[Slot]) -> tuple[Section, ...]:
+    """The quantities of A that weights and products need, each once."""
+    needed: set[Section] = {(slot.weight.kind, slot.weight.channel) for slot in slots if slot.weight is not None}
+    needed |= {("entry", base.channel) for base in bases if base is not None}
     return tuple(sorted(needed))

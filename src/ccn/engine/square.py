@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import Contraction, MatrixClass
-from ccn.engine.aggregate import aggregate, axes_view
+from ccn.engine.aggregate import aggregate
 from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
+from ccn.engine.views import axes_view
 from ccn.schemes.composition import Level, Nodes
 
 __all__ = ["linear_map", "square_maps"]
@@ -25,10 +26,10 @@ def linear_map(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Ma
     """One Q of a layer on its own, packed and unmixed: (rows, channels)."""
     p = plan((c,), k, k_out, (MatrixClass(),))
     maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
-    layout, vector, gather = matrices.quantities(p, level, maps)
+    quantities = matrices.quantities(p, level, maps)
     eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
     zero = f.new_zeros(f.shape[1])
-    return aggregate(f, eye, zero, p, maps, level.below, level.nodes, (layout, vector), gather, relu=False)[0]
+    return aggregate(f, eye, zero, p, maps, level.below, level.nodes, quantities, relu=False)[0]
 
 
 def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:

@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ccn.engine.aggregate import invariants
+from ccn.engine.invariants import invariants
 from ccn.errors import ConfigurationError
 from ccn.schemes.composition import Nodes
 

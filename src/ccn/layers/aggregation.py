@@ -200,9 +200,9 @@ class Aggregation(nn.Module):
         maps_of = (*self.contractions, *self.contractions_free)
         p = plan(maps_of, self.order, self.order_out, self.classes)
         maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
-        layout, vector, gather = matrices.quantities(p, level, maps)
+        quantities = matrices.quantities(p, level, maps)
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
-        return aggregate(f, weight, self.bias, p, maps, level.below, level.nodes, (layout, vector), gather, relu)
+        return aggregate(f, weight, self.bias, p, maps, level.below, level.nodes, quantities, relu)
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""

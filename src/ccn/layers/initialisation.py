@@ -18,6 +18,7 @@ from torch import Tensor
 from ccn.adjacency import Weights
 from ccn.algebra.contractions import MatrixClass
 from ccn.engine.aggregate import aggregate
+from ccn.engine.invariants import invariants
 from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
@@ -70,17 +71,15 @@ def scales(
         else:
             p = plan(maps, order, order_out, classes)
             index = build_maps(p, at)
-            layout, vector, gather = matrices.quantities(p, at, index)
+            quantities = matrices.quantities(p, at, index)
             each = torch.eye(len(maps))[..., None]
             zero = torch.zeros(len(maps))
-            q, _ = aggregate(ones, each, zero, p, index, at.below, at.nodes, (layout, vector), gather, relu=False)
+            q, _ = aggregate(ones, each, zero, p, index, at.below, at.nodes, quantities, relu=False)
     return tuple(q.square().mean(0).sqrt().tolist())
 
 
 def readout_scales(orders: Sequence[int]) -> list[list[float]]:
     """For each level the value of each invariant of all ones on the reference graph."""
-    from ccn.engine.aggregate import invariants
-
     _, scheme = _reference(max(1, len(orders) - 1))
     out = []
     for level, order in enumerate(orders):
