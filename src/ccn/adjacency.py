@@ -125,7 +125,7 @@ class Power:
 
 def _walks(b: Batch, p: int) -> tuple[list[tuple[Tensor, Tensor, Tensor, int]], Int]:
     """For each further step: the walk so far, the entry it goes on with, the place they end in."""
-    from ccn.schemes.composition import ranges, starts
+    from ccn.schemes.packed import ranges, starts
 
     row_start = starts(np.bincount(b.entries[0], minlength=b.n))
     entries, steps = b.entries, []

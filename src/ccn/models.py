@@ -18,8 +18,8 @@ from ccn.graph import Batch, batch
 from ccn.layers.activation import Activation
 from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
-from ccn.schemes.composition import Level
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
+from ccn.schemes.packed import Level
 
 __all__ = ["CCN"]
 

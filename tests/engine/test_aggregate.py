@@ -204,7 +204,7 @@ def test_random_networks_on_random_graphs(
 
 def test_chunks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = _graphs(7)
-    monkeypatch.setattr("ccn.engine.maps.CHUNK_ROWS", 1)
+    monkeypatch.setattr("ccn.schemes.packed.CHUNK_ROWS", 1)
     _check(graphs)
 
 

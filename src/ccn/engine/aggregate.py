@@ -18,95 +18,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as nnf
 from torch import Tensor
 
+from ccn.engine.bags import gather
 from ccn.engine.invariants import add_invariants_backward, invariants_of
-from ccn.engine.maps import Bag, Chunk, Maps, MatrixQuantities
-from ccn.engine.plan import Base, Plan, Reduction
-from ccn.engine.views import axes_view
-from ccn.schemes.composition import Nodes
+from ccn.engine.maps import Maps, MatrixQuantities
+from ccn.engine.plan import Base, Plan
+from ccn.engine.scratch import scratch
+from ccn.engine.views import axes_view, numbered
+from ccn.schemes.packed import Chunk, Nodes
 
 __all__ = ["aggregate", "mixing_matrices"]
-
-
-def _gather(table: Tensor, bag: Bag, weight: Tensor | None) -> Tensor:
-    """Rows of a sparse matrix times a dense one: ``out[i] = sum_e weight[e] table[index[e]]``."""
-    if not len(bag.index):
-        return table.new_zeros(len(bag.offset) - 1, table.shape[1])
-    return nnf.embedding_bag(
-        bag.index, table, bag.offset, mode="sum", per_sample_weights=weight, include_last_offset=True
-    )
-
-
-def _reduce(f: Tensor, below: Nodes, reductions: Sequence[Reduction], order: int, maps: Maps) -> Tensor:
-    """X_g: the given reductions of every child's tensor side by side, (rows_g, reductions * in)."""
-    first = reductions[0]
-    if len(reductions) == 1 and first.kept == tuple((a,) for a in range(order)):
-        return f
-    width = f.shape[1]
-    out = f.new_empty(below.rows(first.order), len(reductions) * width)
-    for i, r in enumerate(reductions):
-        column = out[:, i * width : (i + 1) * width]
-        if r.centre:
-            rows, exists = maps.centre[r]
-            held = f.index_select(0, rows)
-            if exists is not None:
-                held *= exists[:, None]
-            if not r.summed:
-                column.copy_(held)
-                continue
-            # The centre is taken out: what is left is indexed by the kept and then the summed groups.
-            left = Reduction(_numbered(0, r.order), _numbered(r.order, len(r.summed)), ())
-            _reduce_runs(held, column, below, left, r.order + len(r.summed))
-        else:
-            _reduce_runs(f, column, below, r, order)
-    return out
-
-
-def _numbered(first: int, count: int) -> tuple[tuple[int, ...], ...]:
-    return tuple((a,) for a in range(first, first + count))
-
-
-def _reduce_runs(f: Tensor, column: Tensor, below: Nodes, r: Reduction, order: int) -> None:
-    """Sums and diagonals, run by run of equal part size."""
-    start, start_out = below.row_start(order), below.row_start(r.order)
-    summed = tuple(range(1, 1 + len(r.summed)))
-    for m, a, b in below.runs:
-        view = axes_view(f[int(start[a]) : int(start[b])], b - a, m, [*r.kept, *r.summed], order)
-        into = axes_view(column[int(start_out[a]) : int(start_out[b])], b - a, m, _numbered(0, r.order), r.order)
-        if summed:
-            torch.sum(view, summed, out=into)
-        else:
-            into.copy_(view)
-
-
-def _reduce_backward(
-    gx: Tensor, gf: Tensor, below: Nodes, reductions: Sequence[Reduction], order: int, maps: Maps
-) -> None:
-    """The adjoint of :func:`_reduce`, added to ``gf``."""
-    width = gf.shape[1]
-    for i, r in enumerate(reductions):
-        column = gx[:, i * width : (i + 1) * width]
-        if r.centre:
-            rows, exists = maps.centre[r]
-            held = column
-            if r.summed:
-                held = gx.new_zeros(len(rows), width)
-                left = Reduction(_numbered(0, r.order), _numbered(r.order, len(r.summed)), ())
-                _reduce_runs_backward(column, held, below, left, r.order + len(r.summed))
-            gf.index_add_(0, rows, held if exists is None else held * exists[:, None])
-        else:
-            _reduce_runs_backward(column, gf, below, r, order)
-
-
-def _reduce_runs_backward(column: Tensor, gf: Tensor, below: Nodes, r: Reduction, order: int) -> None:
-    start, start_out = below.row_start(order), below.row_start(r.order)
-    spread = [*_numbered(0, r.order), *[()] * len(r.summed)]
-    new = range(r.order, len(spread))
-    for m, a, b in below.runs:
-        view = axes_view(gf[int(start[a]) : int(start[b])], b - a, m, [*r.kept, *r.summed], order)
-        view.add_(axes_view(column[int(start_out[a]) : int(start_out[b])], b - a, m, spread, r.order, new))
 
 
 def mixing_matrices(plan: Plan, weight: Tensor) -> list[Tensor]:
@@ -146,27 +68,23 @@ class _Level:
     transposed_weight: Tensor | None
     relu: bool
 
-    def reduced(self, f: Tensor, order: int) -> Tensor:
-        """X_g for all reductions of an order."""
-        return _reduce(f, self.below, self.plan.reductions[order], self.plan.order_in, self.maps)
-
-    def table(self, f: Tensor, mixing: Sequence[Tensor], width: int) -> Tensor:
+    def fill_table(self, table: Tensor, f: Tensor, mixing: Sequence[Tensor]) -> Tensor:
         """Reduce and mix: all table rows, (rows, out)."""
-        table = f.new_empty(self.maps.table_start[-1], width)
         columns = f.shape[1]
-        reduced: dict[int, Tensor] = {}
-        for s, stage in enumerate(self.plan.stages):
-            if stage.order not in reduced:
-                reduced = {stage.order: self.reduced(f, stage.order)}  # stages come in order: one X at a time
-            x = reduced[stage.order][:, stage.first * columns : stage.end * columns]
-            torch.mm(x, mixing[s], out=table[self.maps.table_start[s] : self.maps.table_start[s + 1]].view(len(x), -1))
+        for chunk, reductions in zip(self.maps.below, self.maps.reductions, strict=True):
+            x = reductions.reduce(f[self.below.rows_of(chunk, self.plan.order_in)])
+            for s, stage in enumerate(self.plan.stages):
+                cut = self.below.rows_of(chunk, stage.order, len(stage.slots))
+                rows = table[self.maps.table_start[s] : self.maps.table_start[s + 1]][cut]
+                used = x[stage.order][:, stage.first * columns : stage.end * columns]
+                torch.mm(used, mixing[s], out=rows.view(len(used), -1))
         return table
 
     def gather(self, table: Tensor, target: int, chunk: int = 0) -> Tensor:
         """The rows of one target: of one chunk if it is a whole base, else all."""
         bag = self.maps.bags[target][chunk]
         weight = self.weight[bag.entries] if self.weight is not None and self.maps.weighted[target] else None
-        return _gather(table, bag, weight)
+        return gather(table, bag, weight)
 
     def spread_targets(self, table: Tensor) -> dict[int, Tensor]:
         """All rows of the targets that are spread into their base."""
@@ -190,8 +108,8 @@ class _Level:
         t, chunk = self.plan.targets[target], self.maps.chunks[c]
         n, m = chunk.nodes, chunk.m
         groups = [*t.axes, *t.new]
-        singles = [*_numbered(0, t.order), *[()] * len(t.new)]
-        source = axes_view(low[self.maps.rows[t.order][c]], n, m, singles, t.order, range(t.order, len(groups)))
+        singles = [*numbered(0, t.order), *[()] * len(t.new)]
+        source = axes_view(low[self.nodes.rows_of(chunk, t.order)], n, m, singles, t.order, range(t.order, len(groups)))
         return source, axes_view(x, n, m, groups, self.plan.order_out)
 
     def matrix(self, base: Base, chunk: Chunk, quantities: Tensor) -> Tensor:
@@ -208,7 +126,7 @@ class _Aggregate(torch.autograd.Function):
         ctx: Any, level: _Level, f: Tensor, quantities: Tensor, bias: Tensor, *mixing: Tensor
     ) -> tuple[Tensor, Tensor]:
         plan, width = level.plan, len(bias)
-        table = level.table(f, mixing, width)
+        table = level.fill_table(scratch(level.maps.table_start[-1], width, f), f, mixing)
         low = level.spread_targets(table)
         out = f.new_empty(level.nodes.rows(plan.order_out), width)
         invariants = []
@@ -219,7 +137,7 @@ class _Aggregate(torch.autograd.Function):
                 if base is not None:
                     x = level.base(base, c, table, low)
                     block.view(n, m, -1).baddbmm_(level.matrix(base, chunk, quantities), x.view(n, m, -1))
-            rows = out[level.maps.rows[plan.order_out][c]]
+            rows = out[level.nodes.rows_of(chunk, plan.order_out)]
             torch.add(block, bias, out=rows)
             if level.relu:
                 rows.relu_()
@@ -238,15 +156,17 @@ class _Aggregate(torch.autograd.Function):
         if g_out is None and g_inv is None:
             return (None,) * (4 + len(mixing))
         _, need_f, need_quantities, *_ = ctx.needs_input_grad
-        table = level.table(f, mixing, len(bias)) if need_quantities else None
+        table = None
+        if need_quantities:
+            table = level.fill_table(f.new_empty(maps.table_start[-1], len(bias)), f, mixing)
         low = level.spread_targets(table) if table is not None else {}
         g_quantities = torch.zeros_like(quantities) if need_quantities else None
         # Gradients of the rows of all targets, the output's own first.
-        g_targets = f.new_empty(maps.target_start[-1], len(bias))
+        g_targets = scratch(maps.target_start[-1], len(bias), f)
         of = [g_targets[a:b] for a, b in zip(maps.target_start, maps.target_start[1:], strict=False)]
         for c, chunk in enumerate(maps.chunks):
             n, m = chunk.nodes, chunk.m
-            rows = maps.rows[plan.order_out][c]
+            rows = level.nodes.rows_of(chunk, plan.order_out)
             g = of[0][rows]
             if g_out is not None:
                 g.copy_(g_out[rows])
@@ -274,47 +194,45 @@ class _Aggregate(torch.autograd.Function):
         g_bias = torch.mv(of[0].t(), of[0].new_ones(len(of[0])))
         if g_quantities is not None and table is not None and level.weight is not None:
             _add_weight_gradient(g_quantities, g_targets, table, maps)
-        g_table = _gather(g_targets, maps.transposed, level.transposed_weight)
-        del g_targets, of, table
-        g_f, g_mixing = _mix_backward(level, f, mixing, g_table, need_f)
+        g_f, g_mixing = _mix_backward(level, f, mixing, g_targets, need_f)
         return None, g_f, g_quantities, g_bias, *g_mixing
 
 
 def _mix_backward(
-    level: _Level, f: Tensor, mixing: Sequence[Tensor], g_table: Tensor, need_f: bool
+    level: _Level, f: Tensor, mixing: Sequence[Tensor], g_targets: Tensor, need_f: bool
 ) -> tuple[Tensor | None, list[Tensor]]:
-    """Gradients of F and of the mixing matrices from that of the table."""
+    """Gradients of F and of the mixing matrices, chunk by chunk of the children, from those of the targets."""
     plan, maps, columns = level.plan, level.maps, f.shape[1]
-    g_f = torch.zeros_like(f) if need_f else None
-    g_mixing: list[Tensor] = []
-    for order, reductions in enumerate(plan.reductions):
-        if not reductions:
-            continue
-        x = level.reduced(f, order)
-        g_x = torch.zeros_like(x) if g_f is not None else None
+    g_f = torch.empty_like(f) if need_f else None
+    g_mixing = [torch.zeros_like(w) for w in mixing]
+    for c, (chunk, reductions) in enumerate(zip(maps.below, maps.reductions, strict=True)):
+        own = level.below.rows_of(chunk, plan.order_in)
+        x = reductions.reduce(f[own])
+        buffer = reductions.buffer(f) if need_f else None
+        g_x = reductions.split(buffer) if buffer is not None else []
         for s, stage in enumerate(plan.stages):
-            if stage.order == order:
-                used = slice(stage.first * columns, stage.end * columns)
-                rows = g_table[maps.table_start[s] : maps.table_start[s + 1]].view(len(x), -1)
-                g_mixing.append(x[:, used].t() @ rows)
-                if g_x is not None:
-                    g_x[:, used].addmm_(rows, mixing[s].t())
-        if g_f is not None and g_x is not None:
-            _reduce_backward(g_x, g_f, level.below, reductions, plan.order_in, maps)
+            bag, weight = maps.transposed[s][c], level.transposed_weight
+            rows = gather(g_targets, bag, None if weight is None else weight[bag.entries])
+            rows = rows.view(len(x[stage.order]), -1)
+            used = slice(stage.first * columns, stage.end * columns)
+            g_mixing[s].addmm_(x[stage.order][:, used].t(), rows)
+            if g_x:
+                g_x[stage.order][:, used].addmm_(rows, mixing[s].t())
+        if g_f is not None and buffer is not None:
+            g_f[own] = reductions.adjoint(buffer)
     return g_f, g_mixing
 
 
-def _add_weight_gradient(
-    g_quantities: Tensor, g_targets: Tensor, table: Tensor, maps: Maps, step: int = 1 << 16
-) -> None:
+def _add_weight_gradient(g_quantities: Tensor, g_targets: Tensor, table: Tensor, maps: Maps) -> None:
     """Gradients of the weights of the gather: ``<g_targets[row], table[index]>`` for every entry, added up."""
-    counts = torch.diff(maps.transposed.offset.long())
-    table_row = torch.repeat_interleave(torch.arange(len(counts), device=table.device), counts)
-    target_row, number = maps.transposed.index.long(), maps.transposed_weight.long()
-    for a in range(0, len(number), step):
-        cut = slice(a, a + step)
-        product = (g_targets[target_row[cut]] * table[table_row[cut]]).sum(1)
-        g_quantities.index_add_(0, number[cut], product)
+    for s, of in enumerate(maps.transposed):
+        row = maps.table_start[s]
+        for bag in of:
+            count = torch.diff(bag.offset.long())
+            table_row = row + torch.repeat_interleave(torch.arange(len(count), device=table.device), count)
+            product = (g_targets[bag.index.long()] * table[table_row]).sum(1)
+            g_quantities.index_add_(0, maps.transposed_weight[bag.entries].long(), product)
+            row += len(count)
     g_quantities[0] = 0  # the plain 1 is a constant
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ccn.algebra.partitions import set_partitions
 from ccn.engine.views import axes_view
-from ccn.schemes.composition import Nodes
+from ccn.schemes.packed import Nodes
 
 __all__ = ["add_invariants_backward", "invariants", "invariants_of"]
 

@@ -17,51 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ccn.engine.plan import STACK, Plan, Reduction, Section, Slot
+from ccn.engine.bags import Bag, int32
+from ccn.engine.plan import STACK, Plan, Section, Slot
+from ccn.engine.reductions import ChunkReductions, build_reductions
 from ccn.errors import ConfigurationError
-from ccn.schemes.composition import Int, Level, Nodes, Pairs, ranges, starts
+from ccn.schemes.packed import Chunk, Int, Level, Nodes, Pairs, ranges, starts
 
-__all__ = ["Bag", "Chunk", "Maps", "MatrixQuantities", "build_maps", "build_quantities", "centre_rows", "chunks_of"]
-
-CHUNK_ROWS = 8192  # rows of a chunk of the output: 512 kB at 16 channels in float32
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Nodes ``first:end`` of one size m."""
-
-    m: int
-    first: int
-    end: int
-
-    @property
-    def nodes(self) -> int:
-        return self.end - self.first
-
-
-def chunks_of(nodes: Nodes, order: int) -> list[Chunk]:
-    """The nodes cut into runs of one size of at most CHUNK_ROWS rows (and at least one node)."""
-    out = []
-    for m, first, end in nodes.runs:
-        step = max(1, CHUNK_ROWS // m**order)
-        out += [Chunk(m, a, min(a + step, end)) for a in range(first, end, step)]
-    return out
-
-
-@dataclass(frozen=True)
-class Bag:
-    """Consecutive rows of a sparse matrix: the column of each entry, where each row begins, and the place
-    of the entries among all."""
-
-    index: Tensor
-    offset: Tensor
-    entries: slice
-
-    def to(self, device: torch.device) -> Bag:
-        return Bag(self.index.to(device), self.offset.to(device), self.entries)
+__all__ = ["Maps", "MatrixQuantities", "build_maps", "build_quantities"]
 
 
 @dataclass
@@ -69,27 +33,27 @@ class Maps:
     """The sparse matrix of a plan on a level; see the module's docstring.
 
     Attributes:
-        chunks: of the parents' nodes.
-        rows: per order, the rows ``first:end`` of each chunk.
+        chunks, below: chunks of the nodes and of the nodes below.
         bags: per target; one for each chunk where the target is a whole base, one for all where it is not.
+        transposed: per stage and chunk below.
         weighted: per target, whether any of its entries has a weight other than 1.
         table_start: first table row of each stage.
         target_start: first row of each target when all are numbered through.
         weight, transposed_weight: place of each entry's weight in the vector of quantities.
-        centre: per reduction that holds axes at the centre, the rows it reads (0 where there is no centre) and
-            which of them exist (None: all).
+        reductions: of the children's tensors, per chunk below.
+
     """
 
     chunks: list[Chunk]
-    rows: dict[int, list[slice]]
+    below: list[Chunk]
     bags: list[list[Bag]]
     weighted: list[bool]
     table_start: list[int]
     target_start: list[int]
     weight: Tensor
-    transposed: Bag
+    transposed: list[list[Bag]]
     transposed_weight: Tensor
-    centre: dict[Reduction, tuple[Tensor, Tensor | None]]
+    reductions: list[ChunkReductions]
     _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Maps:
@@ -99,31 +63,32 @@ class Maps:
         if device not in self._moved:
             self._moved[device] = Maps(
                 self.chunks,
-                self.rows,
+                self.below,
                 [[bag.to(device) for bag in of] for of in self.bags],
                 self.weighted,
                 self.table_start,
                 self.target_start,
                 self.weight.to(device),
-                self.transposed.to(device),
+                [[bag.to(device) for bag in of] for of in self.transposed],
                 self.transposed_weight.to(device),
-                {r: (a.to(device), None if b is None else b.to(device)) for r, (a, b) in self.centre.items()},
+                [r.to(device) for r in self.reductions],
             )
         return self._moved[device]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the maps."""
-        bags = [*(bag for of in self.bags for bag in of), self.transposed]
-        tensors = [self.weight, self.transposed_weight, *(t for bag in bags for t in (bag.index, bag.offset))]
-        tensors += [t for pair in self.centre.values() for t in pair if t is not None]
-        return sum(t.numel() * t.element_size() for t in tensors)
+        bags = [bag for of in (*self.bags, *self.transposed) for bag in of]
+        bags += [bag for r in self.reductions for bag in (r.forward, r.backward) if bag is not None]
+        weights = (self.weight, self.transposed_weight)
+        return sum(bag.nbytes for bag in bags) + sum(t.numel() * t.element_size() for t in weights)
 
 
 @dataclass(frozen=True)
 class _Entries:
     """Pairs expanded to order g: for each pair and each entry of the child's order-g tensor its pair, its row,
-    and the parent's places of its g indices."""
+    and the parent's places of its g indices.
+    """
 
     pair: Int
     row: Int
@@ -212,32 +177,30 @@ def build_maps(plan: Plan, level: Level) -> Maps:
         )
     forward = _csr(shape, target_row, table_row, weight)
     backward = forward.tocsc()
-    chunks = chunks_of(nodes, plan.order_out)
-    orders = {t.order for t in plan.targets}
-    starts_of = {g: nodes.row_start(g) for g in orders}
-    rows = {g: [slice(int(s[c.first]), int(s[c.end])) for c in chunks] for g, s in starts_of.items()}
+    chunks, chunks_below = nodes.chunks(plan.order_out), below.chunks(plan.order_in)
     whole = {plan.whole(base) for base in plan.bases}
+    everything = Chunk(0, 0, len(nodes))
     bags = []
     for i, target in enumerate(plan.targets):
-        spans = rows[target.order] if i in whole else [slice(0, nodes.rows(target.order))]
-        bags.append([_bag(forward, int(target_start[i]) + s.start, int(target_start[i]) + s.stop) for s in spans])
+        spans = [nodes.rows_of(c, target.order) for c in (chunks if i in whole else [everything])]
+        bags.append([_bag(forward, int(target_start[i]), span) for span in spans])
+    transposed = []
+    for s, stage in enumerate(plan.stages):
+        spans = [below.rows_of(c, stage.order, len(stage.slots)) for c in chunks_below]
+        transposed.append([_bag(backward, int(table_start[s]), span) for span in spans])
     slots = [slot for stage in plan.stages for slot in stage.slots]
     return Maps(
         chunks,
-        rows,
+        chunks_below,
         bags,
         [any(slot.weight is not None and slot.target == t for slot in slots) for t in plan.targets],
         table_start.tolist(),
         target_start.tolist(),
-        _int32(forward.data),
-        _bag(backward, 0, shape[1]),
-        _int32(backward.data),
-        {r: centre_rows(r, below, plan.order_in) for of in plan.reductions for r in of if r.centre},
+        int32(forward.data),
+        transposed,
+        int32(backward.data),
+        build_reductions(plan, below, chunks_below),
     )
-
-
-def _int32(x: NDArray[Any]) -> Tensor:
-    return torch.from_numpy(x.astype(np.int32, copy=False))
 
 
 def _csr(shape: tuple[int, int], row: list[Int], column: list[Int], data: list[Int]) -> Any:
@@ -248,29 +211,11 @@ def _csr(shape: tuple[int, int], row: list[Int], column: list[Int], data: list[I
     return matrix.tocsr()
 
 
-def _bag(matrix: Any, first: int, end: int) -> Bag:
-    """Rows ``first:end`` of a compressed matrix, offsets counted from their own first entry."""
-    offset = matrix.indptr[first : end + 1]
+def _bag(matrix: Any, start: int, rows: slice) -> Bag:
+    """Rows of a compressed matrix, offsets counted from their own first entry."""
+    offset = matrix.indptr[start + rows.start : start + rows.stop + 1]
     entries = slice(int(offset[0]), int(offset[-1]))
-    return Bag(_int32(matrix.indices[entries]), _int32(offset - offset[0]), entries)
-
-
-def centre_rows(r: Reduction, below: Nodes, order: int) -> tuple[Tensor, Tensor | None]:
-    """The rows of F that a reduction with a centre reads, kept indices fastest, then the summed ones.
-
-    Shape (sum over nodes of m^(kept + summed),), and which of them exist (None: all).
-    """
-    groups = [*r.kept, *r.summed]
-    size, centre = below.size, below.centre
-    node = np.arange(len(below))
-    row = below.row_start(order)[:-1] + np.maximum(centre, 0) * sum(size**a for a in r.centre)
-    for group in reversed(groups):  # the first group ends up fastest
-        count = size[node]
-        index = ranges(np.zeros(len(node), dtype=np.int64), count)
-        node = np.repeat(node, count)
-        row = np.repeat(row, count) + index * sum(size[node] ** a for a in group)
-    exists = None if (centre >= 0).all() else torch.from_numpy(centre[node] >= 0)
-    return torch.from_numpy(row), exists
+    return Bag(int32(matrix.indices[entries]), int32(offset - offset[0]), entries)
 
 
 @dataclass(frozen=True)

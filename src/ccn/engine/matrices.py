@@ -11,7 +11,7 @@ from ccn.adjacency import AdjacencyChannel, cache_key, needs_grad
 from ccn.engine.maps import Maps, MatrixQuantities, build_quantities
 from ccn.engine.plan import Plan
 from ccn.graph import Batch, Int
-from ccn.schemes.composition import Level
+from ccn.schemes.packed import Level
 
 __all__ = ["Matrices", "Quantities"]
 

@@ -24,7 +24,7 @@ the output, leads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import permutations
 from typing import Literal
@@ -46,7 +46,8 @@ Section = tuple[Kind, int]
 @dataclass(frozen=True)
 class Reduction:
     """What is done to F_c at the child: ``kept`` groups of axes (each one index of the result), ``summed``
-    groups, and the axes held at the ``centre``."""
+    groups, and the axes held at the ``centre``.
+    """
 
     kept: tuple[tuple[int, ...], ...]
     summed: tuple[tuple[int, ...], ...]
@@ -77,7 +78,8 @@ class Base:
 @dataclass(frozen=True)
 class Target:
     """A tensor of the parent. Its axis i fills the axes ``axes[i]`` of the base (the output, if None)
-    together; along each group of axes in ``new`` it is spread."""
+    together; along each group of axes in ``new`` it is spread.
+    """
 
     base: Base | None
     axes: tuple[tuple[int, ...], ...]
@@ -91,7 +93,8 @@ class Target:
 @dataclass(frozen=True)
 class Slot:
     """A mixed tensor of the child, gathered over ``pairs`` to ``target``; ``places[i]`` is the kept axis
-    (or STACK) that target axis i comes from."""
+    (or STACK) that target axis i comes from.
+    """
 
     pairs: PairSet
     order: int
@@ -235,14 +238,32 @@ def _term(c: Map, k: int, k_out: int, directed: bool) -> tuple[Reduction, Slot]:
     return reduction, Slot(pairs, reduction.order, target, tuple(place[v] for v in linked), weight)
 
 
+def _of_atom(slot: Slot) -> tuple[Reduction, Slot]:
+    """A term whose children are single atoms: every index is the anchor's, every reduction the identity."""
+    weight = slot.weight and replace(slot.weight, places=tuple(STACK for _ in slot.weight.places))
+    return Reduction((), (), ()), Slot(slot.pairs, 0, slot.target, tuple(STACK for _ in slot.places), weight)
+
+
 @lru_cache(maxsize=256)
-def plan(maps: tuple[Map, ...], order_in: int, order_out: int, classes: tuple[MatrixClass, ...]) -> Plan:
-    """The plan for a list of contractions; ``classes`` are those of the channels of A."""
+def plan(
+    maps: tuple[Map, ...], order_in: int, order_out: int, classes: tuple[MatrixClass, ...], atoms: bool = False
+) -> Plan:
+    """The plan for a list of contractions.
+
+    Args:
+        maps: the contractions.
+        order_in, order_out: k and k'.
+        classes: of the channels of A.
+        atoms: all children are single atoms, stacked at themselves: then tensors of any order hold one number
+            per channel, all reductions agree, and the plan is that of order 0.
+    """
     terms: list[tuple[Reduction, Slot] | None] = []
     for c in maps:
         with_a = c.source in ("TA", "UA")
         r = reduce(c, classes[c.channel]) if isinstance(c, Contraction) and with_a else c
-        terms.append(None if r is None else _term(r, order_in, order_out, with_a and classes[c.channel].directed))
+        term = None if r is None else _term(r, order_in, order_out, with_a and classes[c.channel].directed)
+        terms.append(_of_atom(term[1]) if term is not None and atoms else term)
+    order_in = 0 if atoms else order_in
     live = [term for term in terms if term is not None]
     readers: dict[Slot, set[Reduction]] = {}
     for reduction, slot in live:

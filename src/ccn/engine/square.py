@@ -17,7 +17,7 @@ from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.views import axes_view
-from ccn.schemes.composition import Level, Nodes
+from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["linear_map", "square_maps"]
 

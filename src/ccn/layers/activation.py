@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ccn.engine.invariants import invariants
 from ccn.errors import ConfigurationError
-from ccn.schemes.composition import Nodes
+from ccn.schemes.packed import Nodes
 
 __all__ = ["Activation"]
 

@@ -25,7 +25,7 @@ from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
 from ccn.layers.activation import Activation
 from ccn.layers.initialisation import scales
-from ccn.schemes.composition import Level
+from ccn.schemes.packed import Level
 
 __all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "list_maps"]
 
@@ -198,7 +198,7 @@ class Aggregation(nn.Module):
             return self._square(f, level, matrices), None
         weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
         maps_of = (*self.contractions, *self.contractions_free)
-        p = plan(maps_of, self.order, self.order_out, self.classes)
+        p = plan(maps_of, self.order, self.order_out, self.classes, level.of_atoms)
         maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
         quantities = matrices.quantities(p, level, maps)
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]

@@ -24,8 +24,8 @@ from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps
 from ccn.graph import Batch, Graph, Int, batch
-from ccn.schemes.composition import Composition
 from ccn.schemes.generators import Neighbourhoods, composition
+from ccn.schemes.packed import Composition
 
 __all__ = ["readout_scales", "scales"]
 

@@ -1,6 +1,5 @@
 """Composition schemes: the general DAG, the graph schemes, and both packed for a whole batch."""
 
-from ccn.schemes.composition import Composition, Level, Nodes, Pairs
 from ccn.schemes.generators import (
     Balls,
     Clusters,
@@ -12,6 +11,7 @@ from ccn.schemes.generators import (
     rings,
 )
 from ccn.schemes.invariance import is_permutation_invariant
+from ccn.schemes.packed import Composition, Level, Nodes, Pairs
 from ccn.schemes.scheme import Scheme
 
 __all__ = [

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
 from ccn.graph import Batch, Graph, batch
-from ccn.schemes.composition import Composition, Int, RawLevel, compose
+from ccn.schemes.packed import Composition, Int, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 
 __all__ = [

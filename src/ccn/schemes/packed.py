@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Composition", "Level", "Nodes", "Pairs", "RawLevel", "compose", "ranges"]
+__all__ = ["Chunk", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "compose", "ranges"]
 
 Int = NDArray[np.int64]
+CHUNK_ROWS = 8192  # rows of a chunk of an activation: 512 kB at 16 channels in float32
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
 
 
@@ -38,6 +39,19 @@ def ranges(start: Int, count: Int) -> Int:
 def starts(count: Int) -> Int:
     """``[0, count[0], count[0] + count[1], ..]``."""
     return np.concatenate([[0], np.cumsum(count, dtype=np.int64)])
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Nodes ``first:end`` of one size m."""
+
+    m: int
+    first: int
+    end: int
+
+    @property
+    def nodes(self) -> int:
+        return self.end - self.first
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,19 @@ class Nodes:
     def rows(self, order: int) -> int:
         """Rows of an activation of the given order."""
         return int(self.row_start(order)[-1])
+
+    def rows_of(self, chunk: Chunk, order: int, slots: int = 1) -> slice:
+        """The rows of a chunk's tensors of the given order (``slots`` rows for each entry)."""
+        start = self.row_start(order)
+        return slice(int(start[chunk.first]) * slots, int(start[chunk.end]) * slots)
+
+    def chunks(self, order: int) -> list[Chunk]:
+        """The nodes cut into runs of one size of at most CHUNK_ROWS rows (and at least one node)."""
+        out = []
+        for m, first, end in self.runs:
+            step = max(1, CHUNK_ROWS // m**order)
+            out += [Chunk(m, a, min(a + step, end)) for a in range(first, end, step)]
+        return out
 
     @cached_property
     def runs(self) -> list[tuple[int, int, int]]:
@@ -191,6 +218,16 @@ class Level:
         keep = b >= 0
         node, slot = node[keep], slot[keep]
         return node, slot - nodes.start[node], b[keep], entry[keep]
+
+    @cached_property
+    def of_atoms(self) -> bool:
+        """Whether every child is a single atom that stands at its own place in the parent's part."""
+        pairs = (self.stacked, self.free, self.own)
+        return (
+            int(self.below.size.max(initial=1)) == 1
+            and all(int(p.stack.min(initial=0)) >= 0 for p in pairs)
+            and (int(self.below.centre.min(initial=0)) == 0)
+        )
 
     def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
         """What was stored under ``key``, built the first time."""

@@ -1,0 +1,30 @@
+"""Working memory that is kept between calls.
+
+Fresh memory is expensive: the first touch of every page is a fault, which on large temporaries costs
+more than the arithmetic. The engine's temporaries therefore live in one buffer per thread and kind of
+number, which grows to the largest that was needed and is let go only when it is very large.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import torch
+from torch import Tensor
+
+__all__ = ["scratch"]
+
+KEEP_BYTES = 1 << 29  # larger buffers are not kept
+_local = threading.local()
+
+
+def scratch(rows: int, width: int, like: Tensor) -> Tensor:
+    """An uninitialised (rows, width) tensor, valid until the next call on this thread."""
+    need = rows * width
+    if like.device.type != "cpu" or need * like.element_size() > KEEP_BYTES:
+        return like.new_empty(rows, width)
+    buffers: dict[torch.dtype, Tensor] = _local.__dict__.setdefault("buffers", {})
+    held = buffers.get(like.dtype)
+    if held is None or held.numel() < need:
+        held = buffers[like.dtype] = torch.empty(need, dtype=like.dtype)
+    return held[:need].view(rows, width)
