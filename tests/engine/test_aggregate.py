@@ -202,9 +202,9 @@ def test_random_networks_on_random_graphs(
     _check(graphs, seed, order=order, adjacency=adjacency, own=own, scheme=Neighbourhoods(closed=closed))
 
 
-def test_chunks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = _graphs(7)
-    monkeypatch.setattr("ccn.schemes.packed.CHUNK_ROWS", 1)
+    monkeypatch.setattr("ccn.schemes.packed.BLOCK_ROWS", 1)
     _check(graphs)
 
 

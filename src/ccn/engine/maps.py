@@ -2,9 +2,8 @@
 
 The **table** holds, for every child entry and slot, one row of mixed channels; the **targets** hold
 one row per entry of each target tensor of the parents. :class:`Maps` is the sparse matrix from table
-rows to target rows: forward by target rows, cut into chunks of nodes of one size (so that a chunk
-stays in cache and its dense views have no padding), and transposed for the gradient. Its values are
-numbers of entries in a vector of quantities of A (:class:`MatrixQuantities`), 0 for a plain 1.
+rows to target rows: forward by target rows, cut into blocks of nodes (so that a block goes through all
+of its steps while it is in cache), and transposed for the gradient. Its values are numbers of entries in a vector of quantities of A (:class:`MatrixQuantities`), 0 for a plain 1.
 
 Built with array operations only: no loop over graphs, nodes or edges.
 """
@@ -21,9 +20,9 @@ from torch import Tensor
 
 from ccn.engine.bags import Bag, int32
 from ccn.engine.plan import STACK, Plan, Section, Slot
-from ccn.engine.reductions import ChunkReductions, build_reductions
+from ccn.engine.reductions import BlockReductions, build_reductions
 from ccn.errors import ConfigurationError
-from ccn.schemes.packed import Chunk, Int, Level, Nodes, Pairs, ranges, starts
+from ccn.schemes.packed import Block, Int, Level, Nodes, Pairs, ranges, starts
 
 __all__ = ["Maps", "MatrixQuantities", "build_maps", "build_quantities"]
 
@@ -33,19 +32,19 @@ class Maps:
     """The sparse matrix of a plan on a level; see the module's docstring.
 
     Attributes:
-        chunks, below: chunks of the nodes and of the nodes below.
-        bags: per target; one for each chunk where the target is a whole base, one for all where it is not.
-        transposed: per stage and chunk below.
+        blocks, below: blocks of the nodes and of the nodes below.
+        bags: per target; one for each block where the target is a whole base, one for all where it is not.
+        transposed: per stage and block below.
         weighted: per target, whether any of its entries has a weight other than 1.
         table_start: first table row of each stage.
         target_start: first row of each target when all are numbered through.
         weight, transposed_weight: place of each entry's weight in the vector of quantities.
-        reductions: of the children's tensors, per chunk below.
+        reductions: of the children's tensors, per block below.
 
     """
 
-    chunks: list[Chunk]
-    below: list[Chunk]
+    blocks: list[Block]
+    below: list[Block]
     bags: list[list[Bag]]
     weighted: list[bool]
     table_start: list[int]
@@ -53,7 +52,7 @@ class Maps:
     weight: Tensor
     transposed: list[list[Bag]]
     transposed_weight: Tensor
-    reductions: list[ChunkReductions]
+    reductions: list[BlockReductions]
     _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
 
     def to(self, device: torch.device) -> Maps:
@@ -62,7 +61,7 @@ class Maps:
             return self
         if device not in self._moved:
             self._moved[device] = Maps(
-                self.chunks,
+                self.blocks,
                 self.below,
                 [[bag.to(device) for bag in of] for of in self.bags],
                 self.weighted,
@@ -177,29 +176,29 @@ def build_maps(plan: Plan, level: Level) -> Maps:
         )
     forward = _csr(shape, target_row, table_row, weight)
     backward = forward.tocsc()
-    chunks, chunks_below = nodes.chunks(plan.order_out), below.chunks(plan.order_in)
+    blocks, blocks_below = nodes.blocks(plan.order_out), below.blocks(plan.order_in)
     whole = {plan.whole(base) for base in plan.bases}
-    everything = Chunk(0, 0, len(nodes))
     bags = []
     for i, target in enumerate(plan.targets):
-        spans = [nodes.rows_of(c, target.order) for c in (chunks if i in whole else [everything])]
+        spans = [nodes.rows_of(b, target.order) for b in blocks] if i in whole else [slice(0, nodes.rows(target.order))]
         bags.append([_bag(forward, int(target_start[i]), span) for span in spans])
     transposed = []
     for s, stage in enumerate(plan.stages):
-        spans = [below.rows_of(c, stage.order, len(stage.slots)) for c in chunks_below]
-        transposed.append([_bag(backward, int(table_start[s]), span) for span in spans])
-    slots = [slot for stage in plan.stages for slot in stage.slots]
+        spans = [below.rows_of(b, stage.order) for b in blocks_below]
+        slots = len(stage.slots)
+        transposed.append([_bag(backward, int(table_start[s]), slice(x.start * slots, x.stop * slots)) for x in spans])
+    every = [slot for stage in plan.stages for slot in stage.slots]
     return Maps(
-        chunks,
-        chunks_below,
+        blocks,
+        blocks_below,
         bags,
-        [any(slot.weight is not None and slot.target == t for slot in slots) for t in plan.targets],
+        [any(slot.weight is not None and slot.target == t for slot in every) for t in plan.targets],
         table_start.tolist(),
         target_start.tolist(),
         int32(forward.data),
         transposed,
         int32(backward.data),
-        build_reductions(plan, below, chunks_below),
+        build_reductions(plan, below, blocks_below),
     )
 
 

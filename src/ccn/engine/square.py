@@ -16,7 +16,7 @@ from ccn.engine.aggregate import aggregate
 from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
-from ccn.engine.views import axes_view
+from ccn.engine.views import axes_view, numbered
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["linear_map", "square_maps"]
@@ -35,12 +35,10 @@ def linear_map(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Ma
 def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
     """A contraction of X (x) X for packed X: (rows, channels)."""
     n = c.order_in // 2
-    start = nodes.row_start(n)
     word = c.letters
     out = []
-    for m, first, end in nodes.runs:
-        rows = t[int(start[first]) : int(start[end])]
-        x = axes_view(rows, end - first, m, [(a,) for a in range(n)], n)  # last axis first
+    for run in nodes.runs:
+        x = axes_view(t[nodes.rows_of(run, n)], run.nodes, run.m, numbered(0, n), n)  # last axis first
         left, right = word[:n][::-1], word[n:][::-1]
         survivors = ascii_lowercase[: c.order_out][::-1]
         out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, t.shape[1]))

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chunk", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "compose", "ranges"]
+__all__ = ["Block", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose", "ranges"]
 
 Int = NDArray[np.int64]
-CHUNK_ROWS = 8192  # rows of a chunk of an activation: 512 kB at 16 channels in float32
+BLOCK_ROWS = 1 << 14  # rows of an activation worked on at a time: 1 MB at 16 channels in float32
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
 
 
@@ -42,7 +42,7 @@ def starts(count: Int) -> Int:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class Run:
     """Nodes ``first:end`` of one size m."""
 
     m: int
@@ -52,6 +52,21 @@ class Chunk:
     @property
     def nodes(self) -> int:
         return self.end - self.first
+
+
+@dataclass(frozen=True)
+class Block:
+    """Nodes ``first:end``: what is worked on at a time, as runs of one size each."""
+
+    runs: tuple[Run, ...]
+
+    @property
+    def first(self) -> int:
+        return self.runs[0].first
+
+    @property
+    def end(self) -> int:
+        return self.runs[-1].end
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,7 @@ class Nodes:
     graph: Int
     number: Int
     _rows: dict[int, Int] = field(default_factory=dict, repr=False)
+    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.size)
@@ -87,31 +103,46 @@ class Nodes:
             self._rows[order] = self.start if order == 1 else starts(self.size**order)
         return self._rows[order]
 
+    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """What was stored under ``key``, built the first time."""
+        if key not in self._cache:
+            self._cache[key] = build()
+        return self._cache[key]
+
     def rows(self, order: int) -> int:
         """Rows of an activation of the given order."""
         return int(self.row_start(order)[-1])
 
-    def rows_of(self, chunk: Chunk, order: int, slots: int = 1) -> slice:
-        """The rows of a chunk's tensors of the given order (``slots`` rows for each entry)."""
-        start = self.row_start(order)
-        return slice(int(start[chunk.first]) * slots, int(start[chunk.end]) * slots)
-
-    def chunks(self, order: int) -> list[Chunk]:
-        """The nodes cut into runs of one size of at most CHUNK_ROWS rows (and at least one node)."""
-        out = []
-        for m, first, end in self.runs:
-            step = max(1, CHUNK_ROWS // m**order)
-            out += [Chunk(m, a, min(a + step, end)) for a in range(first, end, step)]
-        return out
+    def rows_of(self, of: Run | Block, order: int, start: int = 0) -> slice:
+        """The rows of some nodes' tensors of the given order, counted from row ``start``."""
+        rows = self.row_start(order)
+        return slice(int(rows[of.first]) - start, int(rows[of.end]) - start)
 
     @cached_property
-    def runs(self) -> list[tuple[int, int, int]]:
-        """Maximal runs of equal size as (m, first node, end)."""
+    def runs(self) -> list[Run]:
+        """Maximal runs of nodes of one size."""
         if not len(self):
             return []
-        cut = np.flatnonzero(np.diff(self.size)) + 1
-        edge = [0, *cut.tolist(), len(self)]
-        return [(int(self.size[a]), a, b) for a, b in pairwise(edge)]
+        edge = [0, *(np.flatnonzero(np.diff(self.size)) + 1).tolist(), len(self)]
+        return [Run(int(self.size[a]), a, b) for a, b in pairwise(edge)]
+
+    def blocks(self, order: int) -> list[Block]:
+        """The nodes cut into blocks of at most BLOCK_ROWS rows (and at least one node)."""
+        out: list[Block] = []
+        room, runs = 0, []
+        for run in self.runs:
+            a, rows = run.first, run.m**order
+            while a < run.end:
+                if room < rows and runs:
+                    out.append(Block(tuple(runs)))
+                    runs = []
+                if not runs:
+                    room = BLOCK_ROWS
+                b = min(run.end, a + max(1, room // rows))
+                runs.append(Run(run.m, a, b))
+                room -= (b - a) * rows
+                a = b
+        return [*out, Block(tuple(runs))] if runs else out
 
     @cached_property
     def storage(self) -> Int:
