@@ -122,8 +122,13 @@ NAN, INF = float("nan"), float("inf")
         ({"edges": [(0, 1), (1, 0), (0, 1)], "n": 3}, r"edge 2 \(0, 1\) is given more than once"),
         ({"edges": [(0, 1), (0, 1)], "n": 2, "directed": True}, r"edge 1 \(0, 1\) is given more than once"),
         ({"edges": [(1, 1), (1, 1)], "n": 2, "self_loops": True}, r"edge 1 \(1, 1\) is given more than once"),
+        ({"edges": [(0, 1), (1, 0), (2, 3), (2, 3)], "n": 4}, r"edge 3 \(2, 3\) is given more than once"),
+        ({"edges": [(0, 1), (1, 0), (1, 0)], "n": 2}, r"edge 2 \(1, 0\) is given more than once"),
         ({"edges": PATH, "n": 3, "weights": [1.0, 0.0]}, r"edge 1 \(1, 2\) has weight 0"),
-        ({"edges": [(0, 1), (1, 0)], "n": 2, "weights": [1.0, 2.0]}, "edges 0 and 1 .* weight differ.*directed=True"),
+        (
+            {"edges": [(0, 1), (1, 0)], "n": 2, "weights": [1.0, 2.0]},
+            "edges 0 and 1 .* their weights differ.*directed=True",
+        ),
         ({"edges": [(0, 1), (1, 0)], "n": 2, "edge_features": [1.0, 2.0]}, "edges 0 and 1 .* features differ"),
         ({"edges": PATH, "n": 3, "weights": [1.0]}, r"2 edges, but weights of shape \(1,\)"),
         ({"edges": PATH, "n": 3, "edge_features": [[1.0]]}, r"2 edges, but edge features of shape \(1, 1\)"),
@@ -136,14 +141,31 @@ NAN, INF = float("nan"), float("inf")
         ({"features": torch.ones(2, 1), "n": 3}, "n=3, but there are features of 2 vertices"),
         ({"edges": PATH}, "give features, or n="),
         ({"n": 0}, "at least one vertex"),
+        ({"n": -1}, "n=-1, but a graph has at least one vertex"),
+        ({"n": 2.5}, r"n=2\.5 is not a whole number"),
+        ({"n": "2"}, "n='2' is not a whole number"),
+        ({"edges": [(0, 1)], "n": True}, "n=True is not a whole number"),
+        ({"features": torch.ones(2, 1), "n": 2.5}, r"n=2\.5 is not a whole number"),
+        ({"features": torch.ones(0, 1)}, "at least one vertex"),
         ({"edges": [[0, 1, 2], [1, 2, 0]], "n": 3}, r"pairs \(u, v\).*transpose"),
-        ({"edges": [(0, 0.5)], "n": 3}, "vertex numbers"),
+        ({"edges": [(0, 0.5)], "n": 3}, r"edge 0 \(0\.0, 0\.5\) must hold vertex numbers"),
+        ({"edges": [(0, 1), (0, INF)], "n": 2}, r"edge 1 \(0\.0, inf\) must hold vertex numbers"),
+        ({"edges": [(0, -INF)], "n": 2}, "vertex numbers"),
+        ({"edges": [(0, NAN)], "n": 2}, "vertex numbers"),
+        ({"edges": [(0, 1e300)], "n": 2}, "vertex numbers"),
+        ({"edges": [("a", "b")], "n": 2}, "vertex numbers"),
         ({"edges": [(0, 1), (1,)], "n": 3}, r"pairs \(u, v\)"),
     ],
 )
 def test_bad_input_is_an_error_that_names_the_graph_and_the_place(options: dict[str, Any], message: str) -> None:
     with pytest.raises(GraphError, match=f"^graph caffeine: .*{message}"):
         Graph(**options, name="caffeine")
+
+
+@pytest.mark.parametrize("sigma", [(0, 1), (0, 1, 1), (1, 2, 3), (0, 1, -1), (0.0, 1.0, 2.0), [(0, 1, 2)], 0])
+def test_what_is_no_permutation_cannot_permute(sigma: Any) -> None:
+    with pytest.raises(GraphError, match=r"^graph caffeine: sigma=.* must hold each of 0\.\.2 exactly once"):
+        Graph(PATH, n=3, name="caffeine").permute(sigma)
 
 
 def test_a_batch_numbers_vertices_edges_and_entries_through() -> None:
@@ -194,11 +216,13 @@ def test_a_batch_moves_with_its_structure_and_is_built_once() -> None:
             [Graph([(0, 1)], n=2, edge_features=[[1.0]]), Graph([(0, 1)], n=2, edge_features=[[1.0, 2.0]])],
             "graph 1: edge_features have width 2",
         ),
+        (None, "graph 0: cannot make a graph from NoneType"),
+        (np.zeros((2, 3)), r"graph 0: an adjacency matrix is square, got shape \(2, 3\)"),
         ([Graph(n=1), object()], "graph 1: cannot make a graph from object"),
         (["CC", np.array([[0, 1], [0, 0]])], r"graph 1: A\[0, 1\] is nonzero but A\[1, 0\] is 0"),
         (["CC", "not a molecule"], "graph 1: RDKit cannot read the SMILES 'not a molecule'"),
     ],
 )
-def test_a_bad_batch_is_an_error_that_names_the_graph(graphs: list[Any], message: str) -> None:
+def test_a_bad_batch_is_an_error_that_names_the_graph(graphs: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         ccn.batch(graphs)

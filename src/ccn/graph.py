@@ -9,6 +9,7 @@ structure alone (composition schemes and index maps), so that they are built onc
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,13 @@ __all__ = ["Batch", "Graph", "as_graph", "batch"]
 Int = NDArray[np.int64]
 
 
-def _values(values: Any, what: str, where: str) -> Tensor:
-    """A tensor of finite numbers that keeps dtype and gradient; lists become float32."""
+def prefix(name: str | None) -> str:
+    """How an error about the graph of this name begins."""
+    return "graph: " if name is None else f"graph {name}: "
+
+
+def real_tensor(values: Any, what: str, where: str) -> Tensor:
+    """A tensor of real numbers that keeps dtype and gradient; lists of floats take torch's default dtype."""
     try:
         tensor = values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
     except (TypeError, ValueError, RuntimeError) as error:
@@ -39,6 +45,12 @@ def _values(values: Any, what: str, where: str) -> Tensor:
         tensor = tensor.to(torch.get_default_dtype())
     if tensor.is_complex():
         raise GraphError(f"{where}{what} are complex; ccn works with real numbers")
+    return tensor
+
+
+def finite_tensor(values: Any, what: str, where: str) -> Tensor:
+    """The same, and an error unless every number is finite."""
+    tensor = real_tensor(values, what, where)
     if tensor.is_floating_point() and not bool(torch.isfinite(tensor.detach()).all()):
         place = tuple(torch.nonzero(~torch.isfinite(tensor.detach()))[0].tolist())
         raise GraphError(f"{where}{what} hold a number that is not finite at {place}; remove or replace it")
@@ -62,10 +74,27 @@ def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
             + ("; transpose a (2, edges) index" if array.ndim == 2 and array.shape[0] == 2 else "")
         )
     if not np.issubdtype(array.dtype, np.integer):
-        bad = array.astype(np.float64) if np.issubdtype(array.dtype, np.floating) else None
-        if bad is None or not np.array_equal(bad, np.floor(bad)):
+        if not np.issubdtype(array.dtype, np.floating):
             raise GraphError(f"{where}edges must hold vertex numbers (integers); got {array.dtype}")
+        # Infinity equals its floor, so the size is asked too: what is beyond int64 is no vertex number.
+        bad = np.flatnonzero(~((array == np.floor(array)) & (np.abs(array) < 2.0**63)).all(1))
+        if bad.size:
+            u, v = array[bad[0]].tolist()
+            raise GraphError(f"{where}edge {bad[0]} ({u}, {v}) must hold vertex numbers (integers)")
     return array.astype(np.int64)
+
+
+def _count(n: Any, where: str) -> int:
+    """The number of vertices, checked."""
+    try:
+        count = None if isinstance(n, bool) else operator.index(n)
+    except TypeError:
+        count = None
+    if count is None:
+        raise GraphError(f"{where}n={n!r} is not a whole number; n is the number of vertices")
+    if count < 1:
+        raise GraphError(f"{where}n={count}, but a graph has at least one vertex")
+    return count
 
 
 class Graph:
@@ -107,27 +136,26 @@ class Graph:
         name: str | None = None,
         mol: Any = None,
     ) -> None:
-        where = f"graph {name}: " if name is not None else "graph: "
+        where = prefix(name)
+        count = None if n is None else _count(n, where)
         if features is None:
-            if n is None:
+            if count is None:
                 raise GraphError(f"{where}give features, or n= for a graph without them")
-            features = torch.ones(n, 1)
-        self.features = _values(features, "features", where)
+            features = torch.ones(count, 1)
+        self.features = finite_tensor(features, "features", where)
         if self.features.ndim == 1:
             self.features = self.features[:, None]
         if self.features.ndim != 2:
             raise GraphError(f"{where}features must have shape (n, width), got {tuple(self.features.shape)}")
-        self.n = len(self.features) if n is None else int(n)
-        if self.n < 1:
-            raise GraphError(f"{where}a graph has at least one vertex")
+        self.n = _count(len(self.features), where) if count is None else count
         if len(self.features) != self.n:
             raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
         self.name = name
         self.mol = mol
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
-        self.weights = None if weights is None else _values(weights, "weights", where)
-        self.edge_features = None if edge_features is None else _values(edge_features, "edge features", where)
+        self.weights = None if weights is None else finite_tensor(weights, "weights", where)
+        self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
         self._check_edges(where)
         self.entries, self.entry_edge = self._entries(where)
 
@@ -180,15 +208,13 @@ class Graph:
         key, number = key[order], number[order]
         twice = np.flatnonzero(key[1:] == key[:-1])
         if twice.size:
-            # Both (u, v) and (v, u) were given: fine when undirected, and then the two must agree.
             first, second = number[twice], number[twice + 1]
-            same = (self.edges[first] == self.edges[second]).all(1)
-            if self.directed or same.any():
-                i = int(second[np.flatnonzero(same)[0]] if same.any() else second[0])
-                raise GraphError(
-                    f"{where}edge {i} ({u[order][twice[0]]}, {v[order][twice[0]]}) is given more than once"
-                )
-            for what, values in (("weight", self.weights), ("features", self.edge_features)):
+            repeated = second[(self.edges[first] == self.edges[second]).all(1)]
+            if repeated.size:
+                i = repeated[0]
+                raise GraphError(f"{where}edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]}) is given more than once")
+            # What is left are undirected edges given as (u, v) and as (v, u): the two must agree.
+            for what, values in (("weights", self.weights), ("features", self.edge_features)):
                 if values is None:
                     continue
                 rows = values.detach()
@@ -201,9 +227,7 @@ class Graph:
                         f"{where}edges {i} and {j} are one undirected edge given both ways, but their {what} "
                         "differ: A is not symmetric; make them agree or pass directed=True"
                     )
-            # Each place of A takes its value from the edge that was given in its own direction.
-            own = self.edges[second, 0] == key[twice] // self.n
-            number[twice] = np.where(own, second, first)
+            # Each place of A takes its value from the edge given in its own direction: the first in this stable order.
             keep = np.ones(len(key), dtype=bool)
             keep[twice + 1] = False
             key, number = key[keep], number[keep]
@@ -216,8 +240,10 @@ class Graph:
         return torch.zeros(self.n, self.n, dtype=w.dtype, device=w.device).index_put((index[0], index[1]), w)
 
     def permute(self, sigma: Sequence[int] | Int) -> Graph:
-        """The same graph with vertex i renamed ``sigma[i]``."""
+        """The same graph with vertex i renamed ``sigma[i]``; sigma is a permutation of ``0..n-1``."""
         s = np.asarray(sigma)
+        if s.shape != (self.n,) or s.dtype.kind not in "iu" or (np.sort(s) != np.arange(self.n)).any():
+            raise GraphError(f"{prefix(self.name)}sigma={s.tolist()} must hold each of 0..{self.n - 1} exactly once")
         return Graph(
             s[self.edges] if len(self.edges) else [],
             self.features[torch.from_numpy(np.argsort(s))],
@@ -389,6 +415,9 @@ def as_graph(thing: Any, where: str = "") -> Graph:
 def batch(graphs: Any) -> Batch:
     """The disjoint union of graphs (or of whatever :func:`as_graph` understands) as one batch.
 
+    Anything that stands for one graph, such as a molecule, a SMILES string, a NetworkX graph or a square matrix,
+    is a batch of one; a PyG ``Batch`` stands for all its graphs.
+
     Example:
         >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
         Batch(graphs=2, n=3, entries=2, features=1)
@@ -396,7 +425,9 @@ def batch(graphs: Any) -> Batch:
     """
     if isinstance(graphs, Batch):
         return graphs
-    if isinstance(graphs, Graph | str):
+    from ccn.interop import is_one
+
+    if isinstance(graphs, Graph) or is_one(graphs):
         graphs = [graphs]
     elif hasattr(graphs, "to_data_list"):
         graphs = graphs.to_data_list()

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ccn.algebra.contractions import Contraction
 from ccn.algebra.equivariant import EquivariantMap
-from ccn.algebra.operations import _spread, adjacency_product, contract, promote, stack, tensor_product
+from ccn.algebra.operations import adjacency_product, contract, equivariant_map, promote, stack, tensor_product
 from ccn.algebra.partitions import set_partitions
 from ccn.graph import Graph, as_graph
 from ccn.schemes.generators import former_selves
@@ -74,14 +74,14 @@ def aggregate(
     u = sum((f for f, h in zip(promoted, held, strict=True) if not h), start=zero)
     # 4. and 5. Multiply by A where asked for, and contract.
     own_f = sum((promote(c.activation, c.part, part) for c in own), start=zero)
-    total = _mixed(t, own_f, adjacency, weight, contractions)
+    total = _mixed(t, own_f, adjacency, weight, contractions, len(part))
     if weight_free is not None:
-        total = total + _mixed(u, own_f, adjacency, weight_free, contractions_free)
+        total = total + _mixed(u, own_f, adjacency, weight_free, contractions_free, len(part))
     # 6. Mix the channels, add the bias to every entry, apply the nonlinearity.
     return nonlinearity(total + bias)
 
 
-def _mixed(t: Tensor, own: Tensor, adjacency: Tensor | None, weight: Tensor, maps: Sequence[Map]) -> Tensor:
+def _mixed(t: Tensor, own: Tensor, adjacency: Tensor | None, weight: Tensor, maps: Sequence[Map], m: int) -> Tensor:
     """``sum_j W_j Q_j`` with ``Q_j`` the j-th contraction of H."""
     total = None
     for j, c in enumerate(maps):
@@ -94,11 +94,7 @@ def _mixed(t: Tensor, own: Tensor, adjacency: Tensor | None, weight: Tensor, map
             h = tensor_product(t, t)
         else:
             h = t
-        q = (
-            contract(h, c)
-            if isinstance(c, Contraction)
-            else _spread(h, c, own.shape[0] if own.ndim > 1 else t.shape[0])
-        )
+        q = contract(h, c) if isinstance(c, Contraction) else equivariant_map(h, c, m)
         mixed = q @ weight[:, j].T
         total = mixed if total is None else total + mixed
     assert total is not None

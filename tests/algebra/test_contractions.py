@@ -89,6 +89,16 @@ def test_the_einsum_says_which_axes_survive_and_which_are_equal(n: int, data: st
     assert {tuple(i for i, y in enumerate(letters) if y == x) for x in summed} == set(c.blocks)
 
 
+@pytest.mark.parametrize(("kept", "summed"), [(24, 1), (26, 26), (51, 1), (1, 51), (0, 52), (52, 0)])
+def test_letters_never_collide_and_beyond_fifty_two_there_is_an_error(kept: int, summed: int) -> None:
+    c = Contraction(tuple(range(kept)), tuple((kept + i,) for i in range(summed)))
+    assert len(set(c.letters)) == c.order_in
+    assert c.einsum.split("->")[1] == c.letters[:kept]
+    more = Contraction(tuple(range(kept)), tuple((kept + i,) for i in range(53 - kept)))
+    with pytest.raises(ConfigurationError, match=r"53 indices have no einsum form.*52 letters"):
+        _ = more.letters
+
+
 def test_the_einsum_shows_the_factors_of_its_source() -> None:
     blocks = ((2, 3), (4,))
     assert Contraction((0, 1), blocks).einsum == "abxxy->ab"
@@ -166,3 +176,5 @@ def test_a_product_with_a_needs_its_two_axes_and_a_preset_a_known_name() -> None
         Contraction((0,), (), "TA")
     with pytest.raises(ConfigurationError, match=r"'most'.*distinct, all, paper10"):
         preset("most", 3, 2, "T")
+    with pytest.raises(ConfigurationError, match=r"'complete' is a basis of linear maps.*equivariant_maps\(3, 2\)"):
+        preset("complete", 3, 2, "T")

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from ccn.algebra import EquivariantMap, bell, contractions, equivariant_maps
 from ccn.algebra.operations import contract, equivariant_map, permute
+from ccn.errors import ConfigurationError
+from ccn.reference import Child, aggregate
 
 ORDERS = [(1, 0), (1, 1), (1, 2), (2, 1), (2, 2), (3, 1), (3, 2)]
 
@@ -30,6 +32,32 @@ def test_a_map_is_its_definition_index_by_index(n: int, out: int) -> None:
             if all(len({index[a] for a in block}) == 1 for block in e.blocks):
                 expected[index[n:]] += f[index[:n]]
         np.testing.assert_allclose(equivariant_map(torch.from_numpy(f), e).numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_from_order_zero_the_size_of_the_part_is_given_and_else_it_is_that_of_the_axes() -> None:
+    f = torch.randn(2, dtype=torch.float64)
+    apart, together = equivariant_maps(0, 2)[::-1]
+    torch.testing.assert_close(equivariant_map(f, apart, m=3), f.expand(3, 3, 2))
+    torch.testing.assert_close(equivariant_map(f, together, m=3), torch.eye(3).double()[..., None] * f)
+    for tensor, e, m, message in [
+        (f, apart, None, "order 0.*pass m="),
+        (torch.randn(3, 2), equivariant_maps(1, 1)[0], 4, "m=4, but the axes of the tensor have length 3"),
+        (f, equivariant_maps(1, 1)[0], 3, "takes order 1, got a tensor of order 0"),
+    ]:
+        with pytest.raises(ConfigurationError, match=message):
+            equivariant_map(tensor, e, m)
+
+
+def test_a_scalar_without_an_anchor_is_spread_over_the_whole_part() -> None:
+    part, f = (4, 2, 7), torch.ones(2, dtype=torch.float64)
+    weight = torch.zeros(1, 2, 2, dtype=torch.float64)
+    weight_free = torch.tensor([[[2.0, 3.0]]], dtype=torch.float64)
+    stacked, free = equivariant_maps(1, 1), equivariant_maps(0, 1, "U")
+    bias = torch.zeros(1, dtype=torch.float64)
+    out = aggregate(
+        part, [Child((2,), f, None)], weight, bias, stacked, weight_free=weight_free, contractions_free=free
+    )
+    assert out.tolist() == [[5.0]] * 3
 
 
 @given(orders=st.sampled_from(ORDERS), pi=st.permutations(range(4)), data=st.data())
@@ -65,3 +93,5 @@ def test_the_contractions_are_among_them(n: int, out: int) -> None:
 def test_the_einsum_shows_sums_copies_and_new_indices() -> None:
     assert EquivariantMap(2, 2, ((0, 2), (1,), (3,))).einsum == "ab->ac"
     assert str(EquivariantMap(1, 2, ((0, 1, 2),))) == "a->aa"
+    with pytest.raises(ConfigurationError, match="53 indices have no einsum form"):
+        _ = EquivariantMap(53, 0, tuple((a,) for a in range(53))).einsum

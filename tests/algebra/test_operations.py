@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ccn.algebra import contractions
+from ccn.algebra import Contraction, contractions
 from ccn.algebra.operations import (
     adjacency_product,
     contract,
@@ -101,6 +101,13 @@ def test_contraction_is_its_definition_index_by_index(n: int, out: int) -> None:
         _equal(contract(torch.from_numpy(f), c), expected)
     with pytest.raises(ConfigurationError, match=f"takes order {n}, got a tensor of order {n + 1}"):
         contract(torch.from_numpy(_random(n + 1)), contractions(n, out)[0])
+
+
+def test_the_channel_axis_takes_no_letter_from_the_indices() -> None:
+    f = torch.arange(2.0).expand(*[1] * 52, 2)
+    c = Contraction(tuple(range(51)), ((51,),))
+    assert contract(f, c).shape == (*[1] * 51, 2)
+    assert elementwise_product(f, f, range(52)).flatten().tolist() == [0.0, 1.0]
 
 
 def test_linear_combination() -> None:

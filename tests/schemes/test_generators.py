@@ -105,6 +105,16 @@ def test_clusters_are_nodes_beside_the_vertices_with_the_nodes_within_them_as_ch
     assert [scheme.anchors[i] for i in second] == [0, 1, 2, 3, 4, None, None]
 
 
+def test_a_cluster_that_lies_in_none_of_the_next_level_is_a_child_of_the_root() -> None:
+    path = Graph([(0, 1), (1, 2), (2, 3)], n=4)
+    generator = Clusters(lambda g: [(0, 1)], lambda g: [(1, 2)])
+    scheme = generator(path)
+    first, second = scheme.levels[1:]
+    assert scheme.parts[first[4]] == (0, 1)
+    assert scheme.children[scheme.root] == (first[4], *second)
+    _check_packed([path, Graph(n=2), path], Clusters(lambda g: [(0, 1)], lambda g: [(g.n - 1, g.n - 2)]))
+
+
 @pytest.mark.parametrize(
     ("smiles", "max_size", "sizes"), [("C1CCC2CCCCC2C1", 8, [6, 6]), ("CC1CC1C1CCCC1", 8, [3, 5]), ("C1CCCCC1", 5, [])]
 )
@@ -130,6 +140,9 @@ def test_what_cannot_be_made_is_an_error_that_says_why() -> None:
     g = Graph([(0, 1)], n=2)
     with pytest.raises(ConfigurationError, match="number of levels"):
         Neighbourhoods()(g)
+    for levels in (-1, 1.5):
+        with pytest.raises(ConfigurationError, match=f"levels={levels}: .*not negative"):
+            Neighbourhoods(levels=levels)  # type: ignore[arg-type]
     for radii in [(), (1, 2), (0, 2, 1)]:
         with pytest.raises(ConfigurationError, match="radii="):
             Balls(radii)

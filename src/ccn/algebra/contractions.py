@@ -30,7 +30,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from string import ascii_letters
+from string import ascii_letters, ascii_uppercase
 from typing import Literal
 
 from ccn.algebra.partitions import set_partitions
@@ -40,7 +40,16 @@ __all__ = ["PRESETS", "Contraction", "MatrixClass", "Source", "contractions", "d
 
 Source = Literal["H", "T", "TA", "TT", "U", "UA", "UU", "own"]
 PRESETS = ("distinct", "all", "paper10", "complete")
-_SUMMED = "xyzwvutsrqponmlkjihg" + ascii_letters[26:]
+_SUMMED = "xyzwvutsrqponmlkjihgfedcba" + ascii_uppercase
+
+
+def index_letters(count: int) -> str:
+    """The letters of ``count`` indices of an einsum, a b c ..; torch and numpy know 52."""
+    if count > len(ascii_letters):
+        raise ConfigurationError(
+            f"{count} indices have no einsum form: there are {len(ascii_letters)} letters, so lower the order"
+        )
+    return ascii_letters[:count]
 
 
 @dataclass(frozen=True)
@@ -105,8 +114,9 @@ class Contraction:
     @cached_property
     def letters(self) -> str:
         """One letter per axis of H; equal letters are equal indices, a b c .. survive."""
-        letter = dict(zip(self.survivors, ascii_letters, strict=False))
-        for block, x in zip(self.blocks, _SUMMED, strict=False):
+        kept = index_letters(self.order_out + len(self.blocks))[: self.order_out]
+        letter = dict(zip(self.survivors, kept, strict=True))
+        for block, x in zip(self.blocks, (x for x in _SUMMED if x not in kept), strict=False):
             letter.update(dict.fromkeys(block, x))
         return "".join(letter[a] for a in range(self.order_in))
 
@@ -195,7 +205,8 @@ def preset(
     """A set of contractions by name.
 
     ``all``: every one; ``distinct``: one of each class of equal ones, no zeros (the same functions as
-    ``all``); ``paper10``: all blocks of size one, which is what the paper's experiments used.
+    ``all``); ``paper10``: all blocks of size one, which is what the paper's experiments used. The
+    remaining name in PRESETS, ``complete``, is a basis of maps: see :func:`equivariant_maps`.
     """
     everything = contractions(order_in, order_out, source, channel)
     if name == "all":
@@ -204,4 +215,9 @@ def preset(
         return distinct(everything, matrix)
     if name == "paper10":
         return tuple(c for c in everything if all(len(block) == 1 for block in c.blocks))
+    if name == "complete":
+        raise ConfigurationError(
+            f"contractions='complete' is a basis of linear maps, not a set of contractions of {source}: "
+            f"equivariant_maps({order_in}, {order_out}) lists it"
+        )
     raise ConfigurationError(f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)} or list them")

@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from string import ascii_letters
 
-from ccn.algebra.contractions import Source
+from ccn.algebra.contractions import Source, index_letters
 from ccn.algebra.partitions import set_partitions
 
 __all__ = ["EquivariantMap", "equivariant_maps"]
@@ -39,7 +38,8 @@ class EquivariantMap:
     @property
     def einsum(self) -> str:
         """Equal letters are equal indices; a letter on the right alone is a new index."""
-        letter = {axis: ascii_letters[i] for i, block in enumerate(self.blocks) for axis in block}
+        names = index_letters(len(self.blocks))
+        letter = {axis: x for x, block in zip(names, self.blocks, strict=True) for axis in block}
         word = "".join(letter[a] for a in range(self.order_in + self.order_out))
         return f"{word[: self.order_in]}->{word[self.order_in :]}"
 

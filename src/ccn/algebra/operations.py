@@ -9,12 +9,11 @@ definition written down, for clarity; the packed engine computes the same withou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_letters
 
 import torch
 from torch import Tensor
 
-from ccn.algebra.contractions import Contraction
+from ccn.algebra.contractions import Contraction, index_letters
 from ccn.algebra.equivariant import EquivariantMap
 from ccn.errors import ConfigurationError
 
@@ -64,8 +63,8 @@ def tensor_product(f: Tensor, g: Tensor) -> Tensor:
 
 def elementwise_product(f: Tensor, g: Tensor, axes: Sequence[int]) -> Tensor:
     """``C[i_1..i_k] = F[i_1..i_k] G[i_{a_1}..i_{a_p}]`` along the axes ``a`` of F (order k)."""
-    letters = ascii_letters[: _order(f)]
-    return torch.einsum(f"{letters}Z,{''.join(letters[a] for a in axes)}Z->{letters}Z", f, g)
+    letters = index_letters(_order(f))
+    return torch.einsum(f"{letters}...,{''.join(letters[a] for a in axes)}...->{letters}...", f, g)
 
 
 def project(f: Tensor, axes: Sequence[int]) -> Tensor:
@@ -77,24 +76,32 @@ def contract(f: Tensor, c: Contraction) -> Tensor:
     """A generalised contraction: the axes of each block set equal and summed, the others kept in order."""
     if _order(f) != c.order_in:
         raise ConfigurationError(f"contraction {c} takes order {c.order_in}, got a tensor of order {_order(f)}")
-    return torch.einsum(f"{c.letters}Z->{ascii_letters[: c.order_out]}Z", f)
+    # The channel axis is the ellipsis, so that no letter is taken from the indices.
+    return torch.einsum(f"{c.letters}...->{index_letters(c.order_out)}...", f)
 
 
-def equivariant_map(f: Tensor, e: EquivariantMap) -> Tensor:
-    """One map of the complete basis: sum, copy and spread along the blocks of its partition."""
-    m = f.shape[0] if e.order_in else 1
-    return _spread(f, e, m)
+def equivariant_map(f: Tensor, e: EquivariantMap, m: int | None = None) -> Tensor:
+    """One map of the complete basis, ``C[out] = sum_in F[in] prod_blocks delta(axes of the block all equal)``.
 
+    ``m`` is the size of the part. It is needed from order 0, where F does not show it.
+    """
+    if _order(f) != e.order_in:
+        raise ConfigurationError(f"map {e} takes order {e.order_in}, got a tensor of order {_order(f)}")
+    size = f.shape[0] if e.order_in else m
+    if size is None:
+        raise ConfigurationError(f"map {e} starts at order 0, where no axis shows the size of the part: pass m=")
+    if m is not None and m != size:
+        raise ConfigurationError(f"m={m}, but the axes of the tensor have length {size}")
 
-def _spread(f: Tensor, e: EquivariantMap, m: int) -> Tensor:
-    delta = [torch.ones(m, dtype=f.dtype, device=f.device)]  # order-b delta tensors, by b - 1
-    for b in range(2, e.order_in + e.order_out + 1):
-        d = torch.zeros([m] * b, dtype=f.dtype, device=f.device)
-        d[(torch.arange(m),) * b] = 1
-        delta.append(d)
-    words = ["".join(ascii_letters[a] for a in block) for block in e.blocks]
-    inputs, outputs = ascii_letters[: e.order_in], ascii_letters[e.order_in : e.order_in + e.order_out]
-    return torch.einsum(f"{','.join([inputs + 'Z', *words])}->{outputs}Z", f, *(delta[len(word) - 1] for word in words))
+    def delta(order: int) -> Tensor:
+        d = torch.zeros([size] * order, dtype=f.dtype, device=f.device)
+        d[(torch.arange(size),) * order] = 1
+        return d
+
+    letters = index_letters(e.order_in + e.order_out)
+    words = ["".join(letters[a] for a in block) for block in e.blocks]
+    factors = ",".join([f"{letters[: e.order_in]}...", *words])
+    return torch.einsum(f"{factors}->{letters[e.order_in :]}...", f, *(delta(len(block)) for block in e.blocks))
 
 
 def linear_combination(tensors: Sequence[Tensor], coefficients: Sequence[float]) -> Tensor:

@@ -20,18 +20,17 @@ __all__ = ["Bag", "gather", "int32"]
 
 @dataclass(frozen=True)
 class Bag:
-    """Rows of a sparse matrix: the column of each entry, where each row begins, the place of the entries among
-    those of the whole matrix and, where they are fixed and not all 1, their values.
-    """
+    """Some rows of a sparse matrix: the column of each entry, where each row begins and, where they are fixed and not
+    all 1, the values."""
 
     index: Tensor
     offset: Tensor
-    entries: slice
     weight: Tensor | None = None
 
     def to(self, device: torch.device) -> Bag:
+        """The same on another device."""
         weight = None if self.weight is None else self.weight.to(device)
-        return Bag(self.index.to(device), self.offset.to(device), self.entries, weight)
+        return Bag(self.index.to(device), self.offset.to(device), weight)
 
     @property
     def nbytes(self) -> int:

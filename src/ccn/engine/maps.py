@@ -1,117 +1,129 @@
-"""Index maps: a plan on the nodes of a batch, as one sparse matrix between two dense stages.
+"""Index maps: a plan on the nodes of a batch, as sparse matrices between dense stages.
 
-The **table** holds, for every child entry and slot, one row of mixed channels; the **targets** hold
-one row per entry of each target tensor of the parents. :class:`Maps` is the sparse matrix from table
-rows to target rows: forward by target rows, cut into blocks of nodes (so that a block goes through all
-of its steps while it is in cache), and transposed for the gradient. Its values are numbers of entries in a vector of quantities of A (:class:`MatrixQuantities`), 0 for a plain 1.
+The **table** holds, for every child entry and slot, one row of mixed channels. ``gather`` leads from it to the
+rows of all targets, over parent-child pairs; ``multiply`` is A restricted to the parts, as it multiplies a base
+along its last axis. Target rows are numbered block by block of the nodes, in each block first those of the
+output, so that a block goes through both while it is in cache. Each matrix also stands transposed, for the
+gradient. The values of their entries are entries of a vector of quantities of A (:class:`MatrixQuantities`).
 
-Built with array operations only: no loop over graphs, nodes or edges.
+Built by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, int32
-from ccn.engine.plan import STACK, Plan, Section, Slot
+from ccn.engine.plan import STACK, Base, Plan, Section, Slot
 from ccn.engine.reductions import BlockReductions, build_reductions
 from ccn.errors import ConfigurationError
-from ccn.schemes.packed import Block, Int, Level, Nodes, Pairs, ranges, starts
+from ccn.schemes.packed import Block, Int, Level, Nodes, Pairs, Run, starts
 
-__all__ = ["Maps", "MatrixQuantities", "build_maps", "build_quantities"]
+__all__ = ["Maps", "Matrix", "MatrixQuantities", "Restriction", "build_maps", "build_quantities", "restrict"]
+
+Index = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix cut into bags of rows, and for each bag the places of its entries' values in the vector of
+    quantities (None: all are 1)."""
+
+    bags: list[Bag]
+    numbers: list[Tensor | None]
+
+    def to(self, device: torch.device) -> Matrix:
+        """The same on another device."""
+        return Matrix([b.to(device) for b in self.bags], [None if n is None else n.to(device) for n in self.numbers])
+
+    @property
+    def nbytes(self) -> int:
+        numbers = sum(n.numel() * n.element_size() for n in self.numbers if n is not None)
+        return numbers + sum(bag.nbytes for bag in self.bags)
 
 
 @dataclass
 class Maps:
-    """The sparse matrix of a plan on a level; see the module's docstring.
+    """The matrices of a plan on a level; see the module's docstring.
 
     Attributes:
         blocks, below: blocks of the nodes and of the nodes below.
-        bags: per target; one for each block where the target is a whole base, one for all where it is not.
-        transposed: per stage and block below.
-        weighted: per target, whether any of its entries has a weight other than 1.
+        output, others: ``gather`` for the rows of the output and of the other targets, one bag per block.
+        back: ``gather`` transposed, per stage, one bag per block below.
+        multiply, multiply_back: per base but the first, one bag per block.
         table_start: first table row of each stage.
-        target_start: first row of each target when all are numbered through.
-        weight, transposed_weight: place of each entry's weight in the vector of quantities.
+        target_start: first target row of each block.
         reductions: of the children's tensors, per block below.
-
     """
 
     blocks: list[Block]
     below: list[Block]
-    bags: list[list[Bag]]
-    weighted: list[bool]
+    output: Matrix
+    others: Matrix
+    back: list[Matrix]
+    multiply: list[Matrix]
+    multiply_back: list[Matrix]
     table_start: list[int]
     target_start: list[int]
-    weight: Tensor
-    transposed: list[list[Bag]]
-    transposed_weight: Tensor
     reductions: list[BlockReductions]
     _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
 
+    def matrices(self) -> list[Matrix]:
+        """Every matrix; one that is its own transpose twice."""
+        return [self.output, self.others, *self.back, *self.multiply, *self.multiply_back]
+
     def to(self, device: torch.device) -> Maps:
         """The maps on a device, moved once."""
-        if device == self.weight.device:
+        if device.type == "cpu":
             return self
         if device not in self._moved:
-            self._moved[device] = Maps(
-                self.blocks,
-                self.below,
-                [[bag.to(device) for bag in of] for of in self.bags],
-                self.weighted,
-                self.table_start,
-                self.target_start,
-                self.weight.to(device),
-                [[bag.to(device) for bag in of] for of in self.transposed],
-                self.transposed_weight.to(device),
-                [r.to(device) for r in self.reductions],
-            )
+            output, others, *rest = (m.to(device) for m in self.matrices())
+            cut = [len(self.back), len(self.back) + len(self.multiply)]
+            lists = rest[: cut[0]], rest[cut[0] : cut[1]], rest[cut[1] :]
+            plain = self.table_start, self.target_start, [r.to(device) for r in self.reductions]
+            self._moved[device] = Maps(self.blocks, self.below, output, others, *lists, *plain)
         return self._moved[device]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the maps."""
-        bags = [bag for of in (*self.bags, *self.transposed) for bag in of]
-        bags += [bag for r in self.reductions for bag in (r.forward, r.backward) if bag is not None]
-        weights = (self.weight, self.transposed_weight)
-        return sum(bag.nbytes for bag in bags) + sum(t.numel() * t.element_size() for t in weights)
+        own = {id(m): m.nbytes for m in self.matrices()}
+        return sum(own.values()) + sum(r.nbytes for r in self.reductions)
 
 
 @dataclass(frozen=True)
-class _Entries:
-    """Pairs expanded to order g: for each pair and each entry of the child's order-g tensor its pair, its row,
-    and the parent's places of its g indices.
+class Restriction:
+    """The nonzero entries of a matrix over the atoms that fall into each part, in order of the nodes.
+
+    Attributes:
+        start: (nodes+1,) first entry of each node.
+        row, column: places in the part.
+        entry: number of the entry in the matrix.
     """
 
-    pair: Int
-    row: Int
-    place: tuple[Int, ...]
+    start: Int
+    row: Index
+    column: Index
+    entry: Int
 
 
-def _expand(pairs: Pairs, below: Nodes, g: int) -> _Entries:
-    pair = np.arange(len(pairs))
-    row = below.row_start(g)[pairs.child]
-    place: list[Int] = []
-    size = below.size[pairs.child]
-    stride = np.ones(len(pairs), dtype=np.int64)
-    for _ in range(g):
-        count = size[pair]
-        index = ranges(np.zeros(len(pair), dtype=np.int64), count)
-        row = np.repeat(row, count) + index * np.repeat(stride, count)
-        place = [np.repeat(p, count) for p in place]
-        stride = np.repeat(stride * size[pair], count)
-        pair = np.repeat(pair, count)
-        place.append(pairs.place[pairs.start[pair] + index])
-    if place and any(int(p.min(initial=0)) < 0 for p in place):  # atoms outside the parent's part promote to 0
-        keep = np.all([p >= 0 for p in place], axis=0)
-        pair, row, place = pair[keep], row[keep], [p[keep] for p in place]
-    return _Entries(pair, row, tuple(place))
+def restrict(level: Level, entries: Int) -> Restriction:
+    """A matrix given by its places (2, nnz), in row order, restricted to every part of a level."""
+    n = int(level.nodes.parts.max(initial=-1)) + 1
+    row_start = starts(np.bincount(entries[0], minlength=n))
+    node, a, b, entry = level.restricted(row_start, entries[1])
+    start = starts(np.bincount(node, minlength=len(level.nodes)))
+    return Restriction(start, a.astype(np.int32), b.astype(np.int32), entry)
 
 
 def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Section, int], int]:
@@ -123,98 +135,210 @@ def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Se
     return out, at
 
 
-def _slot_entries(
-    slot: Slot, e: _Entries, pairs: Pairs, nodes: Nodes, first: dict[Section, int]
-) -> tuple[Int, Int | None]:
-    """The target row (within its target) and the weight number of every entry of a slot."""
-    parent = pairs.parent[e.pair]
-    m = nodes.size[parent]
+class _Rows:
+    """The numbering of target rows: block by block, in each block target after target."""
 
-    def place(i: int) -> Int:
-        return pairs.stack[e.pair] if i == STACK else e.place[i]
-
-    row = nodes.row_start(len(slot.places))[parent]
-    stride: Int | int = 1
-    for axis in slot.places:
-        row = row + stride * place(axis)
-        stride = stride * m
-    if slot.weight is None:
-        return row, None
-    w = slot.weight
-    at = first[w.kind, w.channel] + nodes.row_start(2 if w.kind == "entry" else len(w.places))[parent]
-    if w.places:
-        at = at + place(w.places[0])
-    if len(w.places) > 1:
-        at = at + m * place(w.places[1])
-    return row, at
+    def __init__(self, plan: Plan, nodes: Nodes, blocks: Sequence[Block]) -> None:
+        edge = np.array([b.first for b in blocks] + [len(nodes)])
+        size = np.stack([np.diff(nodes.row_start(t.order)[edge]) for t in plan.targets], axis=1)  # (blocks, targets)
+        flat = starts(size.reshape(-1))
+        first = flat[:-1].reshape(size.shape)
+        block_of = np.repeat(np.arange(len(blocks)), np.diff(edge))
+        self.start: list[int] = [*first[:, 0].tolist(), int(flat[-1])]  # of each block
+        self.output: list[int] = size[:, 0].tolist()  # rows of the output in each block
+        self.node: list[Index] = [  # per target the first row of each node
+            ((first[:, i] - nodes.row_start(t.order)[edge[:-1]])[block_of] + nodes.row_start(t.order)[:-1]).astype(
+                np.int32
+            )
+            for i, t in enumerate(plan.targets)
+        ]
 
 
-def build_maps(plan: Plan, level: Level) -> Maps:
-    """The index maps of a plan on a level."""
+@dataclass(frozen=True)
+class _PairRun:
+    """Pairs whose children have one size m, as arrays for broadcasting to order g: (pairs, 1, .., 1)."""
+
+    m: int
+    parent: Int
+    child: Int
+    size: Index  # of the parent
+    stack: Index
+    place: Index  # (pairs, m)
+
+    def shaped(self, x: NDArray[Any], g: int, axis: int | None = None) -> Index:
+        """(pairs,) or, along index ``axis`` of g, (pairs, m); the first index comes last."""
+        shape = [len(x)] + [1] * g
+        if axis is not None:
+            shape[g - axis] = self.m
+        return x.astype(np.int32, copy=False).reshape(shape)
+
+    def placed(self, i: int, g: int) -> Index:
+        """The parent's place of index i of the child's tensor, or of the child's anchor."""
+        return self.shaped(self.stack, g) if i == STACK else self.shaped(self.place, g, i)
+
+    def at(self, start: NDArray[Any], indices: tuple[int, ...], g: int) -> Index:
+        """``start`` of the parent plus the row of a tensor of the parent with the given indices."""
+        row: Index = self.shaped(start[self.parent], g)
+        stride: Any = np.int32(1)
+        for i in indices:
+            row, stride = row + stride * self.placed(i, g), stride * self.shaped(self.size, g)
+        return row
+
+
+def _pair_runs(pairs: Pairs, below: Nodes, nodes: Nodes) -> list[_PairRun]:
+    order = pairs.by_child_size
+    if not len(order):
+        return []
+    size = below.size[pairs.child[order]]
+    edge = [0, *(np.flatnonzero(np.diff(size)) + 1).tolist(), len(order)]
+    runs = []
+    for a, b in pairwise(edge):
+        at, m = order[a:b], int(size[a])
+        parent = pairs.parent[at]
+        place = pairs.place[pairs.start[at][:, None] + np.arange(m)].astype(np.int32)
+        widths = nodes.size[parent].astype(np.int32)
+        runs.append(_PairRun(m, parent, pairs.child[at], widths, pairs.stack[at].astype(np.int32), place))
+    return runs
+
+
+def _gather_entries(
+    slot: Slot,
+    run: _PairRun,
+    below: Nodes,
+    nodes: Nodes,
+    first: dict[Section, int],
+    rows: Index,
+    table: int,
+    slots: int,
+) -> tuple[Index, Index, Index | None]:
+    """Target row, table row and place of the weight (None: 1) of every entry of a slot in a run of pairs."""
+    g = slot.order
+    offset = np.arange(run.m**g, dtype=np.int32).reshape([run.m] * g) * np.int32(slots)
+    column = run.shaped(table + below.row_start(g)[run.child] * slots, g) + offset
+    row = np.broadcast_to(run.at(rows, slot.places, g), column.shape)
+    weight = None
+    if slot.weight is not None:
+        w = slot.weight
+        span = nodes.row_start(2 if w.kind == "entry" else len(w.places))[:-1]
+        weight = np.broadcast_to(run.at(first[w.kind, w.channel] + span, w.places, g), column.shape)
+    if g and run.place.min(initial=0) < 0:  # atoms outside the part promote to 0
+        inside = functools.reduce(np.logical_and, (run.placed(i, g) >= 0 for i in range(g)))
+        inside = np.broadcast_to(inside, column.shape)
+        row, column = row[inside], column[inside]
+        weight = None if weight is None else weight[inside]
+    return row.reshape(-1), column.reshape(-1), None if weight is None else weight.reshape(-1)
+
+
+def _multiply_entries(
+    base: Base, k: int, nodes: Nodes, run: Run, start: int, first: int, r: Restriction
+) -> tuple[Index, Index, Index]:
+    """Output row, row of the base within the block and place of the weight, for ``A|part`` of the nodes of a run."""
+    m = run.m
+    span = slice(int(r.start[run.first]), int(r.start[run.end]))
+    row, column = r.row[span], r.column[span]
+    node = np.repeat(np.arange(run.first, run.end), np.diff(r.start[run.first : run.end + 1]))
+    u, p = (row, column) if base.contracted == 1 else (column, row)
+    rest = np.arange(m ** (k - 1), dtype=np.int32)
+    at = (nodes.row_start(k)[node] - start).astype(np.int32)
+    weight = (first + nodes.row_start(2)[node]).astype(np.int32) + row + column * np.int32(m)
+    lead = np.int32(m ** (k - 1))
+    out, low = ((at + x * lead)[:, None] + rest for x in (u, p))
+    return out.reshape(-1), low.reshape(-1), np.broadcast_to(weight[:, None], out.shape).reshape(-1)
+
+
+def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -> Maps:
+    """The index maps of a plan on a level; ``restrictions`` are those of the channels of A."""
     nodes, below = level.nodes, level.below
-    target_start = starts(np.array([nodes.rows(t.order) for t in plan.targets]))
-    table_start = starts(np.array([below.rows(s.order) * len(s.slots) for s in plan.stages], dtype=np.int64))
-    number = {t: i for i, t in enumerate(plan.targets)}
+    blocks, blocks_below = nodes.blocks(plan.order_out), below.blocks(plan.order_in)
+    table_start = starts(np.array([below.rows(s.order) * len(s.slots) for s in plan.stages], dtype=np.int64)).tolist()
     first, length = _section_start(plan.sections, nodes)
-    expanded: dict[tuple[str, int], _Entries] = {}
-    target_row, table_row, weight = [], [], []
-    for stage, base in zip(plan.stages, table_start[:-1], strict=True):
-        for i, slot in enumerate(stage.slots):
-            pairs: Pairs = getattr(level, slot.pairs)
-            if (slot.pairs, slot.order) not in expanded:
-                expanded[slot.pairs, slot.order] = _expand(pairs, below, slot.order)
-            e = expanded[slot.pairs, slot.order]
-            row, at = _slot_entries(slot, e, pairs, nodes, first)
-            target_row.append(row + target_start[number[slot.target]])
-            table_row.append(base + e.row * len(stage.slots) + i)
-            weight.append(np.zeros(len(row), dtype=np.int64) if at is None else at)
-    shape = (int(target_start[-1]), int(table_start[-1]))
-    if max(*shape, length, sum(map(len, weight))) > np.iinfo(np.int32).max:
+    rows = _Rows(plan, nodes, blocks)
+    if max(table_start[-1], rows.start[-1], length) > np.iinfo(np.int32).max:
         raise ConfigurationError(
-            f"an order-{plan.order_out} level on this batch has {shape[0]:,} rows, too many for one batch; "
+            f"an order-{plan.order_out} level on this batch has {rows.start[-1]:,} rows, too many for one batch; "
             "use smaller batches, a lower order or fewer levels"
         )
-    forward = _csr(shape, target_row, table_row, weight)
-    backward = forward.tocsc()
-    blocks, blocks_below = nodes.blocks(plan.order_out), below.blocks(plan.order_in)
-    whole = {plan.whole(base) for base in plan.bases}
-    bags = []
-    for i, target in enumerate(plan.targets):
-        spans = [nodes.rows_of(b, target.order) for b in blocks] if i in whole else [slice(0, nodes.rows(target.order))]
-        bags.append([_bag(forward, int(target_start[i]), span) for span in spans])
-    transposed = []
-    for s, stage in enumerate(plan.stages):
+    gather = _gather_matrix(plan, level, rows, first, table_start)
+    transposed = gather.tocsc()
+    cut = [(a, a + n, b) for (a, b), n in zip(pairwise(rows.start), rows.output, strict=True)]
+    output = _matrix(gather, [(a, b) for a, b, _ in cut])
+    others = _matrix(gather, [(b, c) for _, b, c in cut])
+    back = []
+    for stage, start in zip(plan.stages, table_start, strict=False):
         spans = [below.rows_of(b, stage.order) for b in blocks_below]
         slots = len(stage.slots)
-        transposed.append([_bag(backward, int(table_start[s]), slice(x.start * slots, x.stop * slots)) for x in spans])
-    every = [slot for stage in plan.stages for slot in stage.slots]
-    return Maps(
-        blocks,
-        blocks_below,
-        bags,
-        [any(slot.weight is not None and slot.target == t for slot in every) for t in plan.targets],
-        table_start.tolist(),
-        target_start.tolist(),
-        int32(forward.data),
-        transposed,
-        int32(backward.data),
-        build_reductions(plan, below, blocks_below),
-    )
+        back.append(_matrix(transposed, [(start + x.start * slots, start + x.stop * slots) for x in spans]))
+    multiply, multiply_back = [], []
+    for base in plan.bases:
+        if base is not None:
+            entry = first["entry", base.channel]
+            product = [
+                _block_product(base, plan, nodes, b, n, entry, restrictions[base.channel])
+                for b, n in zip(blocks, rows.output, strict=True)
+            ]
+            multiply.append(_matrices(product))
+            multiply_back.append(multiply[-1] if base.symmetric else _matrices([x.tocsc() for x in product]))
+    reductions = build_reductions(plan, below, blocks_below)
+    plain = table_start, rows.start, reductions
+    return Maps(blocks, blocks_below, output, others, back, multiply, multiply_back, *plain)
 
 
-def _csr(shape: tuple[int, int], row: list[Int], column: list[Int], data: list[Int]) -> Any:
+def _gather_matrix(plan: Plan, level: Level, rows: _Rows, first: dict[Section, int], table_start: list[int]) -> Any:
+    """The matrix from table rows to target rows."""
+    number = {t: i for i, t in enumerate(plan.targets)}
+    runs: dict[str, list[_PairRun]] = {}
+    pieces = []
+    for stage, start in zip(plan.stages, table_start, strict=False):
+        for i, slot in enumerate(stage.slots):
+            if slot.pairs not in runs:
+                runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), level.below, level.nodes)
+            at = rows.node[number[slot.target]]
+            pieces += [
+                _gather_entries(slot, run, level.below, level.nodes, first, at, start + i, len(stage.slots))
+                for run in runs[slot.pairs]
+            ]
+    return _compressed((rows.start[-1], table_start[-1]), pieces)
+
+
+def _block_product(
+    base: Base, plan: Plan, nodes: Nodes, block: Block, rows: int, first: int, restriction: Restriction
+) -> Any:
+    """A restricted to the parts of a block, as the square matrix that multiplies the rows of a base."""
+    k = plan.order_out
+    start = int(nodes.row_start(k)[block.first])
+    pieces = [_multiply_entries(base, k, nodes, run, start, first, restriction) for run in block.runs]
+    return _compressed((rows, rows), pieces)
+
+
+def _compressed(shape: tuple[int, int], pieces: Sequence[tuple[Index, Index, Index | None]]) -> Any:
     """A sparse matrix from pieces whose places are all different, so that nothing needs to be summed."""
-    join = [np.concatenate([np.empty(0, np.int32), *(x.astype(np.int32) for x in of)]) for of in (row, column, data)]
-    matrix = sp.coo_array((join[2], (join[0], join[1])), shape=shape)
+    total = sum(len(p[0]) for p in pieces)
+    row, column, data = (np.empty(total, np.int32) for _ in range(3))
+    at = 0
+    for r, c, w in pieces:
+        end = at + len(r)
+        row[at:end], column[at:end], data[at:end] = r, c, 0 if w is None else w
+        at = end
+    matrix = sp.coo_array((data, (row, column)), shape=shape)
     matrix.has_canonical_format = True
     return matrix.tocsr()
 
 
-def _bag(matrix: Any, start: int, rows: slice) -> Bag:
-    """Rows of a compressed matrix, offsets counted from their own first entry."""
-    offset = matrix.indptr[start + rows.start : start + rows.stop + 1]
-    entries = slice(int(offset[0]), int(offset[-1]))
-    return Bag(int32(matrix.indices[entries]), int32(offset - offset[0]), entries)
+def _matrix(x: Any, cut: Sequence[tuple[int, int]]) -> Matrix:
+    """Ranges of rows of a compressed matrix as bags, offsets counted from their own first entry."""
+    bags, numbers = [], []
+    for a, b in cut:
+        offset = x.indptr[a : b + 1]
+        span = slice(int(offset[0]), int(offset[-1]))
+        bags.append(Bag(int32(x.indices[span]), int32(offset - offset[0])))
+        numbers.append(int32(x.data[span]) if x.data[span].any() else None)
+    return Matrix(bags, numbers)
+
+
+def _matrices(blocks: Sequence[Any]) -> Matrix:
+    """A matrix given block by block."""
+    parts = [_matrix(x, [(0, len(x.indptr) - 1)]) for x in blocks]
+    return Matrix([p.bags[0] for p in parts], [p.numbers[0] for p in parts])
 
 
 @dataclass(frozen=True)
@@ -228,7 +352,6 @@ class MatrixQuantities:
     length: int
     entry: Tensor
     target: Tensor
-    start: dict[Section, int]
 
     def vector(self, values: Tensor) -> Tensor:
         """The quantities from the values of all entries of all channels; differentiable."""
@@ -237,34 +360,24 @@ class MatrixQuantities:
         return out.index_add(0, self.target.to(values.device), values[self.entry.to(values.device)])
 
 
-def build_quantities(plan: Plan, level: Level, entries: list[Int], widths: list[int]) -> MatrixQuantities:
-    """Quantities for channels of A given as places (2, nnz) in row order, channels numbered through.
-
-    The values of all are expected one after another, each (nnz, width) flattened.
-    """
-    nodes = level.nodes
+def build_quantities(
+    plan: Plan, nodes: Nodes, restrictions: dict[int, Restriction], value: dict[int, tuple[int, int]]
+) -> MatrixQuantities:
+    """The quantities of a plan; ``value[c] = (start, stride)`` says where the values of channel c's entries are."""
     first, length = _section_start(plan.sections, nodes)
-    source, target, channel, value_start = [], [], 0, 0
-    n = int(nodes.parts.max(initial=-1)) + 1
-    for places, width in zip(entries, widths, strict=True):
-        wanted = [(kind, c) for kind, c in plan.sections if channel <= c < channel + width]
-        if wanted:
-            row_start = starts(np.bincount(places[0], minlength=n))
-            node, a, b, entry = level.restricted(row_start, places[1])
-            diagonal = a == b
-            for kind, c in wanted:
-                at = {
-                    "total": node,
-                    "trace": node,
-                    "row": nodes.start[node] + a,
-                    "column": nodes.start[node] + b,
-                    "diagonal": nodes.start[node] + a,
-                    "entry": nodes.row_start(2)[node] + a + nodes.size[node] * b,
-                }[kind]
-                chosen = diagonal if kind in ("trace", "diagonal") else slice(None)
-                source.append(value_start + entry[chosen] * width + (c - channel))
-                target.append(first[kind, c] + at[chosen])
-        channel += width
-        value_start += places.shape[1] * width
-    join = [np.concatenate(x) if x else np.empty(0, dtype=np.int64) for x in (source, target)]
-    return MatrixQuantities(length, torch.from_numpy(join[0]), torch.from_numpy(join[1]), first)
+    source, target = [], []
+    for kind, c in plan.sections:
+        r = restrictions[c]
+        node = np.repeat(np.arange(len(nodes)), np.diff(r.start))
+        chosen = np.flatnonzero(r.row == r.column) if kind in ("trace", "diagonal") else slice(None)
+        if kind in ("total", "trace"):
+            at = node
+        elif kind == "entry":
+            at = nodes.row_start(2)[node] + r.row + nodes.size[node] * r.column
+        else:
+            at = nodes.start[node] + (r.column if kind == "column" else r.row)
+        start, stride = value[c]
+        source.append(start + stride * r.entry[chosen])
+        target.append(first[kind, c] + at[chosen])
+    join = [np.concatenate([np.empty(0, dtype=np.int64), *x]) for x in (source, target)]
+    return MatrixQuantities(length, torch.from_numpy(join[0]), torch.from_numpy(join[1]))

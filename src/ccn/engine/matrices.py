@@ -1,26 +1,39 @@
-"""The channels of A on a batch: their values, and the quantities of ``A|part`` that plans ask for."""
+"""The channels of A on a batch: their values, their restrictions to parts, and what plans ask of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from ccn.adjacency import AdjacencyChannel, cache_key, needs_grad
-from ccn.engine.maps import Maps, MatrixQuantities, build_quantities
+from ccn.engine.maps import Maps, Matrix, MatrixQuantities, Restriction, build_maps, build_quantities, restrict
 from ccn.engine.plan import Plan
 from ccn.graph import Batch, Int
 from ccn.schemes.packed import Level
 
 __all__ = ["Matrices", "Quantities"]
 
-Quantities = tuple[MatrixQuantities, Tensor, tuple[Tensor, Tensor] | None]
-"""Layout of the vector, the vector, and its entries for the gather and its transpose (None: all 1)."""
+
+Values = list[Tensor | None]
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """The vector of quantities of A, and its entries as the values of the maps' matrices, bag by bag (None: all 1)."""
+
+    vector: Tensor
+    output: Values
+    others: Values
+    back: list[Values]
+    multiply: list[Values]
+    multiply_back: list[Values]
 
 
 class Matrices:
-    """Channels of A for one batch in one dtype; values are computed when a plan first needs them."""
+    """Channels of A for one batch in one dtype; everything is computed when a plan first needs it."""
 
     def __init__(self, b: Batch, channels: Sequence[AdjacencyChannel], dtype: torch.dtype) -> None:
         self.batch, self.channels, self.dtype = b, tuple(channels), dtype
@@ -32,26 +45,56 @@ class Matrices:
             self._sparse = [c.sparse(self.batch) for c in self.channels]
         return self._sparse
 
-    def quantities(self, plan: Plan, level: Level, maps: Maps) -> Quantities:
-        """What a plan needs of A on a level; kept with the level unless gradients must flow through it."""
-        device = self.batch.device
-        if needs_grad(self.batch):
-            return self._build(plan, level, maps)
-        key = ("quantities", plan, cache_key(self.batch, self.channels), self.dtype, device)
-        return level.cached(key, lambda: self._build(plan, level, maps))  # type: ignore[no-any-return]
-
-    def _build(self, plan: Plan, level: Level, maps: Maps) -> Quantities:
-        device = self.batch.device
-        if not plan.sections:
-            layout = MatrixQuantities(1, torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long), {})
-            return layout, torch.ones(1, dtype=self.dtype, device=device), None
-        sparse = self.sparse()
-        layout = level.cached(
-            ("layout", plan, self.channels),
-            lambda: build_quantities(plan, level, [places for places, _ in sparse], [v.shape[1] for _, v in sparse]),
+    def maps(self, plan: Plan, level: Level) -> Maps:
+        """The index maps of a plan on a level, built once."""
+        maps: Maps = level.cached(
+            ("maps", plan, self.channels), lambda: build_maps(plan, level, self._restrictions(plan, level))
         )
-        values = torch.cat([v.to(device=device, dtype=self.dtype).reshape(-1) for _, v in sparse])
-        vector = layout.vector(values)
+        return maps.to(self.batch.device)
+
+    def _restrictions(self, plan: Plan, level: Level) -> dict[int, Restriction]:
+        """The restrictions of the channels that a plan uses, by channel; columns of one matrix share one."""
+        wanted = {channel for _, channel in plan.sections}
+        out, channel = {}, 0
+        for c, kind in enumerate(self.channels):
+            used = wanted & set(range(channel, channel + kind.width))
+            if used:
+                found = level.cached(("restriction", kind), lambda c=c: restrict(level, self.sparse()[c][0]))  # type: ignore[misc]
+                out.update(dict.fromkeys(used, found))
+            channel += kind.width
+        return out
+
+    def quantities(self, plan: Plan, level: Level) -> Quantities:
+        """What a plan needs of A on a level; kept with the level unless gradients must flow through it."""
+        if needs_grad(self.batch):
+            return self._build(plan, level)
+        key = ("quantities", plan, cache_key(self.batch, self.channels), self.dtype, self.batch.device)
+        return level.cached(key, lambda: self._build(plan, level))  # type: ignore[no-any-return]
+
+    def _build(self, plan: Plan, level: Level) -> Quantities:
+        device, maps = self.batch.device, self.maps(plan, level)
+        if plan.sections:
+            layout: MatrixQuantities = level.cached(("layout", plan, self.channels), lambda: self._layout(plan, level))
+            flat = [v.to(device=device, dtype=self.dtype).reshape(-1) for _, v in self.sparse()]
+            vector = layout.vector(torch.cat(flat))
+        else:
+            vector = torch.ones(1, dtype=self.dtype, device=device)
         fixed = vector.detach()
-        weights = (fixed[maps.weight], fixed[maps.transposed_weight]) if any(maps.weighted) else None
-        return layout, vector, weights
+        done: dict[int, Values] = {}
+
+        def values(m: Matrix) -> Values:
+            if id(m) not in done:
+                done[id(m)] = [None if n is None else fixed.index_select(0, n) for n in m.numbers]
+            return done[id(m)]
+
+        lists = ([values(m) for m in of] for of in (maps.back, maps.multiply, maps.multiply_back))
+        return Quantities(vector, values(maps.output), values(maps.others), *lists)
+
+    def _layout(self, plan: Plan, level: Level) -> MatrixQuantities:
+        value, channel, start = {}, 0, 0
+        for places, values in self.sparse():
+            width = values.shape[1]
+            value.update({channel + i: (start + i, width) for i in range(width)})
+            channel += width
+            start += places.shape[1] * width
+        return build_quantities(plan, level.nodes, self._restrictions(plan, level), value)

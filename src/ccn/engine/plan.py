@@ -16,9 +16,6 @@ which nothing of order k+1 appears. For each contraction the plan says
 
 Contractions that agree for the declared class of A land in one cell of the mixing matrices, and
 those that vanish in none: ``all`` is reduced to ``distinct`` before anything runs.
-
-Axes of a tensor are stored last axis first, so that the axis that A multiplies, always the last of
-the output, leads.
 """
 
 from __future__ import annotations
@@ -32,7 +29,21 @@ from typing import Literal
 from ccn.algebra.contractions import Contraction, MatrixClass, reduce
 from ccn.algebra.equivariant import EquivariantMap
 
-__all__ = ["STACK", "Base", "Kind", "Map", "Plan", "Reduction", "Section", "Slot", "Stage", "Target", "Weight", "plan"]
+__all__ = [
+    "STACK",
+    "Base",
+    "Kind",
+    "Map",
+    "Plan",
+    "Reduction",
+    "Section",
+    "Slot",
+    "Stage",
+    "Target",
+    "Weight",
+    "numbered",
+    "plan",
+]
 
 Map = Contraction | EquivariantMap
 PairSet = Literal["stacked", "free", "own"]
@@ -57,6 +68,11 @@ class Reduction:
     def order(self) -> int:
         return len(self.kept)
 
+    @property
+    def permutes(self) -> bool:
+        """Whether it only reorders the axes, or not even that."""
+        return not self.summed and not self.centre and all(len(group) == 1 for group in self.kept)
+
 
 @dataclass(frozen=True)
 class Weight:
@@ -73,13 +89,13 @@ class Base:
 
     channel: int
     contracted: int
+    symmetric: bool
 
 
 @dataclass(frozen=True)
 class Target:
     """A tensor of the parent. Its axis i fills the axes ``axes[i]`` of the base (the output, if None)
-    together; along each group of axes in ``new`` it is spread.
-    """
+    together; along each group of axes in ``new`` it is spread."""
 
     base: Base | None
     axes: tuple[tuple[int, ...], ...]
@@ -118,8 +134,8 @@ class Plan:
     """The plan of a layer; see the module's docstring.
 
     ``reductions[g]`` lists those of order g, ``cells[i]`` the place of contraction i as (stage,
-    reduction within the stage, slot), or None where it vanishes. ``whole[b]`` is the target that fills
-    base b one to one, if any, and ``spread[b]`` the others that enter it.
+    reduction within the stage, slot), or None where it vanishes. The first targets are the ``bases``, whole:
+    the output (None) and those that A multiplies.
     """
 
     order_in: int
@@ -131,19 +147,10 @@ class Plan:
     bases: tuple[Base | None, ...]
     sections: tuple[Section, ...]
 
-    def whole(self, base: Base | None) -> int | None:
-        """The target that fills a base one to one."""
-        return next(
-            (i for i, t in enumerate(self.targets) if t.base == base and t.axes == _singles(self.order_out)), None
-        )
 
-    def spread(self, base: Base | None) -> list[int]:
-        """The other targets of a base."""
-        return [i for i, t in enumerate(self.targets) if t.base == base and t.axes != _singles(self.order_out)]
-
-
-def _singles(order: int) -> tuple[tuple[int, ...], ...]:
-    return tuple((a,) for a in range(order))
+def numbered(count: int, first: int = 0) -> tuple[tuple[int, ...], ...]:
+    """Single axes: ``((first,), (first + 1,), ..)``."""
+    return tuple((a,) for a in range(first, first + count))
 
 
 @dataclass(frozen=True)
@@ -182,8 +189,8 @@ def _variables(c: Map, k: int) -> list[_Variable]:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """How A enters a term: a weight on the gathered entries, or a base and how the target fills it."""
+class _Role:
+    """How A enters a term: as a weight on gathered entries, or as what multiplies a base."""
 
     kind: Kind | None = None
     weighting: tuple[_Variable, ...] = ()
@@ -192,49 +199,49 @@ class _Entry:
     new: tuple[tuple[int, ...], ...] = ()
 
 
-def _entry(variables: list[_Variable], channel: int, directed: bool, last: int) -> _Entry:
+def _role(variables: list[_Variable], channel: int, symmetric: bool, last: int) -> _Role:
     """The role of A, from which of its two axes survive, meet T, or are only summed."""
     rows = [v for v in variables if 0 in v.matrix]
     columns = [v for v in variables if 1 in v.matrix]
     if not rows:
-        return _Entry(new=tuple(v.out for v in variables if v.out and not v.of_t))
+        return _Role(new=tuple(v.out for v in variables if v.out and not v.of_t))
     row, column = rows[0], columns[0]
     if row is column:
-        return _Entry("diagonal", (row,)) if row.of_t else _Entry("trace")
+        return _Role("diagonal", (row,)) if row.of_t else _Role("trace")
     if row.of_t and column.of_t:
-        return _Entry("entry", (row, column))
+        return _Role("entry", (row, column))
     if row.out and column.out:  # s A[u, v]: R is s on the diagonal of its axes u and p
-        return _Entry(base=Base(channel, 0 if directed else 1), new=((last - 1, last),))
+        return _Role(base=Base(channel, 1 if symmetric else 0, symmetric), new=((last - 1, last),))
     if row.out or column.out:
-        other, contracted = (column, 1) if row.out else (row, 0)
+        other, base = (column, Base(channel, 1, symmetric)) if row.out else (row, Base(channel, 0, symmetric))
         if other.of_t:
-            return _Entry(base=Base(channel, contracted), multiplied=(other,))
-        return _Entry(base=Base(channel, contracted), new=((last,),))  # row sums: R is constant along p
+            return _Role(base=base, multiplied=(other,))
+        return _Role(base=base, new=((last,),))  # row sums: R is constant along p
     if row.of_t:
-        return _Entry("row", (row,))
+        return _Role("row", (row,))
     if column.of_t:
-        return _Entry("column", (column,))
-    return _Entry("total")
+        return _Role("column", (column,))
+    return _Role("total")
 
 
-def _term(c: Map, k: int, k_out: int, directed: bool) -> tuple[Reduction, Slot]:
+def _term(c: Map, k: int, k_out: int, symmetric: bool) -> tuple[Reduction, Slot]:
     """One contraction as a reduction at the child and a slot."""
     variables = _variables(c, k)
-    entry = _entry(variables, c.channel, directed, k_out - 1)
+    role = _role(variables, c.channel, symmetric, k_out - 1)
     linked = sorted((v for v in variables if v.of_t and v.out), key=lambda v: v.out)
-    axes = tuple(v.out for v in linked) + (((k_out - 1,),) if entry.multiplied else ())
-    linked += entry.multiplied
+    axes = tuple(v.out for v in linked) + (((k_out - 1,),) if role.multiplied else ())
+    linked += role.multiplied
     # Kept axes of the reduced tensor: those of the target in order, then those that only weigh.
-    kept = [v for v in dict.fromkeys([*linked, *entry.weighting]) if not v.stack]
+    kept = [v for v in dict.fromkeys([*linked, *role.weighting]) if not v.stack]
     place = {v: i for i, v in enumerate(kept)} | {v: STACK for v in variables if v.stack}
     reduction = Reduction(
         kept=tuple(v.child for v in kept),
         summed=tuple(v.child for v in variables if v.child and not v.stack and v not in kept),
         centre=next((v.child for v in variables if v.stack), ()),
     )
-    weight = None if entry.kind is None else Weight(entry.kind, c.channel, tuple(place[v] for v in entry.weighting))
+    weight = None if role.kind is None else Weight(role.kind, c.channel, tuple(place[v] for v in role.weighting))
     pairs: PairSet = "own" if c.source == "own" else "stacked" if c.source in ("T", "TA") else "free"
-    target = Target(entry.base, axes, entry.new)
+    target = Target(role.base, axes, role.new)
     return reduction, Slot(pairs, reduction.order, target, tuple(place[v] for v in linked), weight)
 
 
@@ -262,7 +269,8 @@ def plan(
     for c in maps:
         with_a = c.source in ("TA", "UA")
         r = reduce(c, classes[c.channel]) if isinstance(c, Contraction) and with_a else c
-        term = None if r is None else _term(r, order_in, order_out, with_a and classes[c.channel].directed)
+        symmetric = with_a and not classes[c.channel].directed
+        term = None if r is None else _term(r, order_in, order_out, symmetric)
         terms.append(_of_atom(term[1]) if term is not None and atoms else term)
     order_in = 0 if atoms else order_in
     live = [term for term in terms if term is not None]
@@ -278,8 +286,9 @@ def plan(
         else (s := at[term[1]][0], reductions[stages[s].order].index(term[0]) - stages[s].first, at[term[1]][1])
         for term in terms
     ]
-    targets = tuple(dict.fromkeys([Target(None, _singles(order_out)), *(slot.target for _, slot in live)]))
-    bases = tuple(dict.fromkeys(t.base for t in targets))
+    entered = [slot.target for _, slot in live]
+    bases = tuple(dict.fromkeys([None, *(t.base for t in entered)]))
+    targets = tuple(dict.fromkeys([*(Target(base, numbered(order_out)) for base in bases), *entered]))
     return Plan(order_in, order_out, reductions, stages, tuple(cells), targets, bases, _sections(bases, readers))
 
 

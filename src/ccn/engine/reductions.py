@@ -1,9 +1,10 @@
-"""Reductions of the children's tensors as a sparse matrix, block by block.
+"""Reductions of the children's tensors, block by block, and their adjoint.
 
 A reduction keeps, sums or holds at the centre each group of axes of F_c (see
-:class:`ccn.engine.plan.Reduction`). All of them together are one sparse matrix of zeros and ones from
-the rows of F to the rows of X. Among nodes of one size its pattern is the same for every node but for the
-place of the centre, so it is written down by broadcasting, and transposed for the gradient.
+:class:`ccn.engine.plan.Reduction`). Those that keep the order only reorder rows: the first of them, the
+identity, is F itself, the others are chosen rows of it. Those of lower orders are together one sparse matrix of
+zeros and ones; among nodes of one size its pattern is the same for every node but for the place of the centre,
+so it is written down by broadcasting, and transposed for the gradient.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, gather, int32
-from ccn.engine.plan import Plan, Reduction
-from ccn.engine.views import numbered
+from ccn.engine.plan import Plan, Reduction, numbered
 from ccn.schemes.packed import Block, Nodes, Run
 
 __all__ = ["BlockReductions", "build_reductions", "places"]
@@ -29,38 +29,51 @@ Index = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class BlockReductions:
-    """All reductions of a plan on one block: F (rows_k, in) to X_g (rows_g, reductions * in) for every order g.
+    """The reductions of a plan on one block of nodes.
 
-    ``forward`` and ``backward`` are None where the only reduction is the identity.
+    Attributes:
+        rows: rows of order g in the block, for g = 0..k.
+        counts: number of reductions of order g < k, all of which are in ``lower``.
+        orders: for each reduction of order k the rows of F it consists of, and where each row of F goes; None for
+            the identity.
+        lower, lower_back: the matrix to the reductions of lower orders, and its transpose.
     """
 
-    rows: tuple[int, ...]  # of order g in the block
-    counts: tuple[int, ...]  # reductions of order g
-    forward: Bag | None = None
-    backward: Bag | None = None
+    rows: tuple[int, ...]
+    counts: tuple[int, ...]
+    orders: tuple[tuple[Tensor, Tensor] | None, ...]
+    lower: Bag | None
+    lower_back: Bag | None
 
     def to(self, device: torch.device) -> BlockReductions:
         """The same on another device."""
-        if self.forward is None or self.backward is None:
-            return self
-        return BlockReductions(self.rows, self.counts, self.forward.to(device), self.backward.to(device))
+        orders = tuple(None if o is None else (o[0].to(device), o[1].to(device)) for o in self.orders)
+        bags = (None if bag is None else bag.to(device) for bag in (self.lower, self.lower_back))
+        return BlockReductions(self.rows, self.counts, orders, *bags)
+
+    @property
+    def nbytes(self) -> int:
+        bags = sum(bag.nbytes for bag in (self.lower, self.lower_back) if bag is not None)
+        return bags + sum(t.numel() * t.element_size() for o in self.orders if o is not None for t in o)
 
     def split(self, x: Tensor) -> list[Tensor]:
-        """The X_g in one buffer of all their rows, (.., in)."""
-        pieces = x.split([r * c for r, c in zip(self.rows, self.counts, strict=True)])
-        return [p.view(r, -1) if c else p for p, r, c in zip(pieces, self.rows, self.counts, strict=True)]
+        """The X_g of lower orders in one buffer of all their rows: (rows_g, reductions * in) each."""
+        pieces = x.split([r * c for r, c in zip(self.rows, self.counts, strict=False)])
+        return [p.view(r, -1) if c else p for p, r, c in zip(pieces, self.rows, self.counts, strict=False)]
 
-    def reduce(self, f: Tensor) -> list[Tensor]:
-        """X_g for every order g from the block's rows of F."""
-        return self.split(f if self.forward is None else gather(f, self.forward))
+    def reduce_lower(self, f: Tensor) -> Tensor:
+        """All reductions of lower orders of the block's rows of F, one after another: (.., in)."""
+        return f[:0] if self.lower is None else gather(f, self.lower)
 
-    def buffer(self, f: Tensor) -> Tensor:
-        """Zeros in the shape of all X_g together."""
-        return f.new_zeros(sum(r * c for r, c in zip(self.rows, self.counts, strict=True)), f.shape[1])
+    def reordered(self, f: Tensor, i: int) -> Tensor:
+        """Reduction i of order k of the block's rows of F."""
+        order = self.orders[i]
+        return f if order is None else f.index_select(0, order[0])
 
-    def adjoint(self, gx: Tensor) -> Tensor:
-        """The gradient of the block's rows of F from those of all X_g."""
-        return gx if self.backward is None else gather(gx, self.backward)
+    def add_reordered_back(self, g: Tensor, i: int, into: Tensor) -> None:
+        """The adjoint of :meth:`reordered`, added."""
+        order = self.orders[i]
+        into += g if order is None else g.index_select(0, order[1])
 
 
 def places(groups: Sequence[tuple[int, ...]], m: int) -> Index:
@@ -72,48 +85,66 @@ def places(groups: Sequence[tuple[int, ...]], m: int) -> Index:
     return out
 
 
-def _pattern(reductions: Sequence[Reduction], m: int) -> tuple[Index, Index, Index]:
-    """For one order: row offsets (m^g, entries), the factor of the centre's place in each, entries per reduction."""
+def _lower_run(
+    reductions: Sequence[Reduction], run: Run, base: Index, centre: Index
+) -> tuple[Index, Index, NDArray[np.bool_] | None]:
+    """One order in one run: the row of F behind every entry, entries per row of X, and which exist (None: all)."""
+    m = run.m
     blocks = [places(r.kept, m)[:, None] + places(r.summed, m)[None, :] for r in reductions]
     lengths = np.array([b.shape[1] for b in blocks], dtype=np.int32)
-    factors = np.repeat(np.array([sum(m**a for a in r.centre) for r in reductions], dtype=np.int32), lengths)
-    return np.concatenate(blocks, axis=1), factors, lengths
+    factor = np.repeat(np.array([sum(m**a for a in r.centre) for r in reductions], dtype=np.int32), lengths)
+    offset = np.concatenate(blocks, axis=1)
+    missing = bool((centre < 0).any()) and bool(factor.any())
+    at = np.maximum(centre, 0) if missing else centre
+    index = (base[:, None] + at[:, None] * factor)[:, None, :] + offset
+    exists = None
+    if missing:
+        exists = np.broadcast_to((centre >= 0)[:, None, None] | (factor == 0), index.shape).reshape(-1)
+    return index.reshape(-1), np.tile(lengths, run.nodes * len(offset)), exists
 
 
-def _run(
-    reductions: Sequence[Reduction], run: Run, base: Index, centre: Index
-) -> tuple[Index, Index, NDArray[np.bool_]]:
-    """One order in one run: the row of F behind every entry, entries per row of X, and which entries exist."""
-    offset, factor, length = _pattern(reductions, run.m)
-    index = base[:, None, None] + offset + np.maximum(centre, 0)[:, None, None] * factor
-    exists = np.broadcast_to((centre >= 0)[:, None, None] | (factor == 0), index.shape)
-    return index.reshape(-1), np.tile(length, run.nodes * len(offset)), exists.reshape(-1)
+def _reordering(r: Reduction, block: Block, base: Sequence[Index]) -> tuple[Tensor, Tensor] | None:
+    """The rows of F that a reordering of the axes consists of, and the inverse; None for the identity."""
+    k = r.order
+    if r.kept == numbered(k):
+        return None
+    inverse = [(r.kept.index((a,)),) for a in range(k)]
+    both = [
+        np.concatenate(
+            [(b[:, None] + places(axes, run.m)).reshape(-1) for run, b in zip(block.runs, base, strict=True)]
+        )
+        for axes in (r.kept, inverse)
+    ]
+    return int32(both[0]), int32(both[1])
 
 
 def build_reductions(plan: Plan, below: Nodes, blocks: Sequence[Block]) -> list[BlockReductions]:
     """The reductions of a plan on every block of the nodes below."""
+    return [_build(plan, below, block) for block in blocks]
+
+
+def _build(plan: Plan, below: Nodes, block: Block) -> BlockReductions:
     k = plan.order_in
-    counts = tuple(len(of) for of in plan.reductions)
-    trivial = sum(counts) == 1 and plan.reductions[k] == (Reduction(numbered(0, k), (), ()),)
-    return [_build(plan, below, block, counts, trivial) for block in blocks]
-
-
-def _build(plan: Plan, below: Nodes, block: Block, counts: tuple[int, ...], trivial: bool) -> BlockReductions:
-    rows = tuple((s := below.rows_of(block, g)).stop - s.start for g in range(plan.order_in + 1))
-    if trivial:
-        return BlockReductions(rows, counts)
-    start = below.row_start(plan.order_in)
-    own = [slice(run.first, run.end) for run in block.runs]
-    base = [(start[of] - start[block.first]).astype(np.int32) for of in own]
-    centre = [below.centre[of].astype(np.int32) for of in own]
-    pieces = [_run(of, *run) for of in plan.reductions if of for run in zip(block.runs, base, centre, strict=True)]
-    index, lengths, exists = (np.concatenate([p[i] for p in pieces]) for i in range(3))
+    spans = [below.rows_of(block, g) for g in range(k + 1)]
+    rows = tuple(s.stop - s.start for s in spans)
+    base = [(below.row_start(k)[r.first : r.end] - spans[k].start).astype(np.int32) for r in block.runs]
+    orders = tuple(_reordering(r, block, base) for r in plan.reductions[k])
+    counts = tuple(len(of) for of in plan.reductions[:k])
+    if not any(counts):
+        return BlockReductions(rows, counts, orders, None, None)
+    centre = [below.centre[r.first : r.end].astype(np.int32) for r in block.runs]
+    lower = [of for of in plan.reductions[:k] if of]
+    pieces = [_lower_run(of, *run) for of in lower for run in zip(block.runs, base, centre, strict=True)]
+    index, lengths = (np.concatenate([p[i] for p in pieces]) for i in range(2))  # type: ignore[misc]
     offset = np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)])
-    matrix = sp.csr_array((exists.astype(np.float32), index, offset), shape=(len(offset) - 1, rows[plan.order_in]))
-    complete = bool(exists.all())
+    complete = all(p[2] is None for p in pieces)
+    data = np.ones(len(index), dtype=np.int8 if complete else np.float32)
+    if not complete:
+        data = np.concatenate([np.ones(len(p[0]), np.float32) if p[2] is None else p[2] for p in pieces])
+    matrix = sp.csr_array((data, index, offset), shape=(len(offset) - 1, rows[k]))
 
     def bag(x: sp.csr_array) -> Bag:
-        weight = None if complete else torch.from_numpy(x.data)
-        return Bag(int32(x.indices), int32(x.indptr), slice(0, len(x.indices)), weight)
+        weight = None if complete else torch.from_numpy(x.data.astype(np.float32))
+        return Bag(int32(x.indices), int32(x.indptr), weight)
 
-    return BlockReductions(rows, counts, bag(matrix), bag(matrix.tocsc()))
+    return BlockReductions(rows, counts, orders, bag(matrix), bag(matrix.tocsc()))

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.engine.aggregate import aggregate
-from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, plan
-from ccn.engine.views import axes_view, numbered
+from ccn.engine.plan import Map, numbered, plan
+from ccn.engine.views import axes_view
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["linear_map", "square_maps"]
@@ -25,11 +24,9 @@ __all__ = ["linear_map", "square_maps"]
 def linear_map(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
     """One Q of a layer on its own, packed and unmixed: (rows, channels)."""
     p = plan((c,), k, k_out, (MatrixClass(),))
-    maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
-    quantities = matrices.quantities(p, level, maps)
     eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
     zero = f.new_zeros(f.shape[1])
-    return aggregate(f, eye, zero, p, maps, level.below, level.nodes, quantities, relu=False)[0]
+    return aggregate(f, eye, zero, p, level, matrices)[0]
 
 
 def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
@@ -38,7 +35,7 @@ def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
     word = c.letters
     out = []
     for run in nodes.runs:
-        x = axes_view(t[nodes.rows_of(run, n)], run.nodes, run.m, numbered(0, n), n)  # last axis first
+        x = axes_view(t[nodes.rows_of(run, n)], run.nodes, run.m, numbered(n), n)  # last axis first
         left, right = word[:n][::-1], word[n:][::-1]
         survivors = ascii_lowercase[: c.order_out][::-1]
         out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, t.shape[1]))

@@ -6,12 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-__all__ = ["axes_view", "numbered"]
-
-
-def numbered(first: int, count: int) -> tuple[tuple[int, ...], ...]:
-    """Single axes: ``((first,), (first + 1,), ..)``."""
-    return tuple((a,) for a in range(first, first + count))
+__all__ = ["axes_view"]
 
 
 def axes_view(

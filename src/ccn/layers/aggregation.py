@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from ccn.algebra.contractions import Contraction, MatrixClass, Source, preset
 from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
 from ccn.engine.aggregate import aggregate
-from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps
@@ -199,10 +198,8 @@ class Aggregation(nn.Module):
         weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
         maps_of = (*self.contractions, *self.contractions_free)
         p = plan(maps_of, self.order, self.order_out, self.classes, level.of_atoms)
-        maps = level.cached(("maps", p), lambda: build_maps(p, level)).to(f.device)
-        quantities = matrices.quantities(p, level, maps)
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
-        return aggregate(f, weight, self.bias, p, maps, level.below, level.nodes, quantities, relu)
+        return aggregate(f, weight, self.bias, p, level, matrices, relu)
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""

@@ -19,7 +19,6 @@ from ccn.adjacency import Weights
 from ccn.algebra.contractions import MatrixClass
 from ccn.engine.aggregate import aggregate
 from ccn.engine.invariants import invariants
-from ccn.engine.maps import build_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps
@@ -70,11 +69,9 @@ def scales(
             q = square_maps(ones, maps, order, order_out, at, matrices)[..., 0]
         else:
             p = plan(maps, order, order_out, classes)
-            index = build_maps(p, at)
-            quantities = matrices.quantities(p, at, index)
             each = torch.eye(len(maps))[..., None]
             zero = torch.zeros(len(maps))
-            q, _ = aggregate(ones, each, zero, p, index, at.below, at.nodes, quantities, relu=False)
+            q, _ = aggregate(ones, each, zero, p, at, matrices)
     return tuple(q.square().mean(0).sqrt().tolist())
 
 

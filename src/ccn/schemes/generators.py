@@ -133,6 +133,10 @@ class Neighbourhoods(_HopScheme):
     closed: bool = True
     levels: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.levels is not None and (not isinstance(self.levels, int | np.integer) or self.levels < 0):
+            raise ConfigurationError(f"levels={self.levels!r}: it must be a whole number and not negative")
+
     def depth(self, levels: int | None) -> int:
         wanted = self.levels if self.levels is not None else levels
         if wanted is None:
@@ -179,7 +183,7 @@ class Clusters:
 
     Every level holds a one-vertex node for each vertex, anchored at it, and one node for each
     cluster found, without an anchor. The children of a cluster are the nodes of the level below
-    whose parts lie within it.
+    whose parts lie within it. A cluster that lies in none of the next level is a child of the root.
 
     Example:
         >>> square = Graph([(0, 1), (1, 2), (2, 3), (3, 0)], n=4)
@@ -212,7 +216,9 @@ class Clusters:
             parts += level
             children += [tuple(c) for c in inside]
             anchors += [*range(n), *[None] * (len(level) - n)]
-        return Scheme([*parts, tuple(range(n))], [*children, tuple(below)], [*anchors, None], atoms=n)
+        held = {c for of in children for c in of}
+        top = tuple(i for i in range(len(parts)) if i not in held)
+        return Scheme([*parts, tuple(range(n))], [*children, top], [*anchors, None], atoms=n)
 
 
 def rings(max_size: int = 8) -> Finder:

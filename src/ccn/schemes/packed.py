@@ -173,6 +173,11 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.parent)
 
+    @cached_property
+    def by_child_size(self) -> Int:
+        """The pairs in order of the size of the child's part."""
+        return np.argsort(np.diff(self.start), kind="stable")
+
     def select(self, keep: NDArray[np.bool_]) -> Pairs:
         """The pairs chosen by a mask."""
         if keep.all():
