@@ -23,12 +23,11 @@ from torch import Tensor
 
 from ccn.algebra.partitions import bell
 from ccn.engine.bags import gather
-from ccn.engine.invariants import add_invariants_backward, invariants_into
+from ccn.engine.invariants import InvariantMaps, invariant_maps
 from ccn.engine.maps import Maps, Matrix
 from ccn.engine.matrices import Matrices, Quantities
-from ccn.engine.plan import Plan, numbered
+from ccn.engine.plan import Plan
 from ccn.engine.scratch import scratch
-from ccn.engine.views import axes_view
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["aggregate", "mixing_matrices"]
@@ -67,6 +66,7 @@ class _Level:
     below: Nodes
     nodes: Nodes
     values: Quantities
+    invariants: InvariantMaps
     relu: bool
 
     def fill_table(self, table: Tensor, f: Tensor, mixing: Sequence[Tensor]) -> list[Tensor]:
@@ -88,46 +88,18 @@ class _Level:
                     torch.addmm(into, whole[i], w, beta=0 if i == stage.first else 1, out=into)
         return kept
 
-    def spread(self, x: Tensor, b: int) -> list[tuple[Tensor, Tensor, int]]:
-        """For each target of block b that is spread and each run: its rows, its base's rows, the number of new axes.
-
-        ``x`` are the rows of all targets of the block but the output, or of all of them if the output is spread to.
-        """
-        plan, nodes, block = self.plan, self.nodes, self.maps.blocks[b]
-        out, at = [], [0]
-        for t in plan.targets:
-            span = nodes.rows_of(block, t.order)
-            at.append(at[-1] + span.stop - span.start)
-        for i, t in enumerate(plan.targets[len(plan.bases) :], start=len(plan.bases)):
-            base = plan.bases.index(t.base)
-            groups = [*t.axes, *t.new]
-            singles = [*numbered(t.order), *[()] * len(t.new)]
-            new = range(t.order, len(groups))
-            low, into = x[at[i] : at[i + 1]], x[at[base] : at[base + 1]]
-            starts = (int(nodes.row_start(g)[block.first]) for g in (t.order, plan.order_out))
-            for run, s, z in [(run, s, z) for s, z in [tuple(starts)] for run in block.runs]:
-                source = low[nodes.rows_of(run, t.order, s)]
-                target = into[nodes.rows_of(run, plan.order_out, z)]
-                out.append(
-                    (
-                        axes_view(source, run.nodes, run.m, singles, t.order, new),
-                        axes_view(target, run.nodes, run.m, groups, plan.order_out),
-                        len(t.new),
-                    )
-                )
+    def bases(self, table: Tensor, b: int) -> list[Tensor]:
+        """The rows of every base in block b, gathered, with what is spread to them."""
+        maps, count = self.maps, len(self.plan.bases)
+        out = [gather(table, maps.output.bags[b], self.values.output[b])]
+        size = len(out[0])
+        others = gather(table, maps.others.bags[b], self.values.others[b])
+        out += [others[i * size : (i + 1) * size] for i in range(count - 1)]
+        low = others[(count - 1) * size :]
+        for base, bags in zip(out, maps.spread, strict=True):
+            if bags is not None:
+                base += gather(low, bags[b])
         return out
-
-    def targets(self, table: Tensor, b: int) -> Tensor:
-        """The rows of all targets in block b, the spread ones added to their bases."""
-        parts = [
-            gather(table, m.bags[b], v[b])
-            for m, v in ((self.maps.output, self.values.output), (self.maps.others, self.values.others))
-            if len(m.bags[b].offset) > 1
-        ]
-        x = torch.cat(parts) if len(parts) > 1 else parts[0]
-        for source, into, _ in self.spread(x, b):
-            into += source
-        return x
 
 
 class _Aggregate(torch.autograd.Function):
@@ -145,15 +117,14 @@ class _Aggregate(torch.autograd.Function):
         invariants = out.new_empty(len(nodes), bell(k) * width)
         for b, block in enumerate(level.maps.blocks):
             span = nodes.rows_of(block, k)
-            size = span.stop - span.start
-            x = level.targets(table, b)
-            y = x[:size]
-            for i, (matrix, values) in enumerate(zip(level.maps.multiply, level.values.multiply, strict=True), start=1):
-                y += gather(x[i * size : (i + 1) * size], matrix.bags[b], values[b])
+            y, *bases = level.bases(table, b)
+            for x, matrix, values in zip(bases, level.maps.multiply, level.values.multiply, strict=True):
+                y += gather(x, matrix.bags[b], values[b])
             rows = torch.add(y, bias.detach(), out=out[span])
             if level.relu:
                 rows.relu_()
-            invariants_into(invariants[block.first : block.end], rows, nodes, block.runs, k)
+            read = gather(rows, level.invariants.forward[b])
+            invariants[block.first : block.end] = read.view(-1, invariants.shape[1])
         ctx.save_for_backward(f, quantities, bias, out if level.relu else None, *mixing, *lower)
         return out, invariants
 
@@ -175,20 +146,23 @@ class _Aggregate(torch.autograd.Function):
             size = span.stop - span.start
             x = g_targets[maps.target_start[b] : maps.target_start[b + 1]]
             g = x[:size]
-            if g_out is not None:
-                g.copy_(g_out[span])
-            else:
-                g.zero_()
             if g_inv is not None:
-                add_invariants_backward(g_inv[block.first : block.end], g, nodes, block.runs, plan.order_out)
+                total = gather(g_inv[block.first : block.end].reshape(-1, len(bias)), level.invariants.backward[b])
+                total = total if g_out is None else total.add_(g_out[span])
+            else:
+                assert g_out is not None
+                total = g_out[span]
             if level.relu:
-                torch.ops.aten.threshold_backward.grad_input(g, out[span], 0, grad_input=g)
+                torch.ops.aten.threshold_backward.grad_input(total, out[span], 0, grad_input=g)
+            else:
+                g.copy_(total)
             g_bias += g.sum(0)
             products = zip(maps.multiply_back, level.values.multiply_back, strict=True)
             for i, (matrix, values) in enumerate(products, start=1):
                 x[i * size : (i + 1) * size] = gather(g, matrix.bags[b], values[b])
-            for into, source, new in level.spread(x, b):
-                into[(slice(None), *[0] * new)] = source.sum(tuple(range(1, 1 + new))) if new else source
+            if maps.spread_back is not None:
+                bases = len(plan.bases) * size
+                x[bases:] = gather(x[:bases], maps.spread_back[b])
         g_quantities = _quantity_gradient(level, f, quantities, mixing, g_targets) if need_quantities else None
         g_f, g_mixing = _mix_backward(level, f, mixing, lower, g_targets, need_f)
         return None, g_f, g_quantities, g_bias, *g_mixing
@@ -251,9 +225,8 @@ def _quantity_gradient(
         g = g_targets[maps.target_start[b] : maps.target_start[b + 1]]
         add(maps.output, b, g[:size], table)
         add(maps.others, b, g[size:], table)
-        x = level.targets(table, b)
-        for i, matrix in enumerate(maps.multiply, start=1):
-            add(matrix, b, g[:size], x[i * size : (i + 1) * size])
+        for x, matrix in zip(level.bases(table, b)[1:], maps.multiply, strict=True):
+            add(matrix, b, g[:size], x)
     out[0] = 0  # the plain 1 is a constant
     return out
 
@@ -262,7 +235,9 @@ def aggregate(
     f: Tensor, weight: Tensor, bias: Tensor, plan: Plan, level: Level, matrices: Matrices, relu: bool = False
 ) -> tuple[Tensor, Tensor]:
     """One level: packed child activations (rows, in) to packed activations (rows, out) and node invariants."""
-    shared = _Level(plan, matrices.maps(plan, level), level.below, level.nodes, matrices.quantities(plan, level), relu)
+    read = invariant_maps(level.nodes, plan.order_out, f.device)
+    maps, quantities = matrices.maps(plan, level), matrices.quantities(plan, level)
+    shared = _Level(plan, maps, level.below, level.nodes, quantities, read, relu)
     vector = shared.values.vector
     result: tuple[Tensor, Tensor] = _Aggregate.apply(shared, f, vector, bias, *mixing_matrices(plan, weight))
     return result

@@ -21,7 +21,8 @@ __all__ = ["Bag", "gather", "int32"]
 @dataclass(frozen=True)
 class Bag:
     """Some rows of a sparse matrix: the column of each entry, where each row begins and, where they are fixed and not
-    all 1, the values."""
+    all 1, the values.
+    """
 
     index: Tensor
     offset: Tensor

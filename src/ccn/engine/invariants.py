@@ -7,66 +7,72 @@ the full diagonal last.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ccn.algebra.partitions import set_partitions
-from ccn.engine.views import axes_view
-from ccn.schemes.packed import Nodes, Run
+from ccn.algebra.partitions import bell, set_partitions
+from ccn.engine.bags import Bag, gather
+from ccn.engine.patterns import Index, Layout, pattern_bags, places
+from ccn.schemes.packed import Block, Nodes
 
-__all__ = ["add_invariants_backward", "invariants", "invariants_into"]
-
-
-@cache
-def _partitions(order: int) -> tuple[tuple[tuple[int, ...], ...], ...]:
-    return tuple(set_partitions(range(order)))[::-1]
+__all__ = ["InvariantMaps", "invariant_maps", "invariants"]
 
 
-def invariants_into(out: Tensor, x: Tensor, nodes: Nodes, runs: Sequence[Run], order: int) -> None:
-    """Write the invariants of some runs, whose rows are ``x``, to ``out`` (nodes, Bell(order) * channels)."""
-    width, first = x.shape[1], runs[0].first
-    start = int(nodes.row_start(order)[first])
-    for run in runs:
-        rows = x[nodes.rows_of(run, order, start)]
-        into = out[run.first - first : run.end - first]
-        for i, groups in enumerate(_partitions(order)):
-            view = axes_view(rows, run.nodes, run.m, groups, order)
-            column = into[:, i * width : (i + 1) * width]
-            if groups and run.m > 1:
-                torch.sum(view, tuple(range(1, 1 + len(groups))), out=column)
-            else:
-                column.copy_(view.reshape(run.nodes, width))
+@dataclass(frozen=True)
+class InvariantMaps:
+    """Per block the matrix from rows of tensors to rows (node, invariant), and its transpose."""
+
+    blocks: list[Block]
+    forward: list[Bag]
+    backward: list[Bag]
+
+    def to(self, device: torch.device) -> InvariantMaps:
+        """The same on another device."""
+        return InvariantMaps(self.blocks, *([b.to(device) for b in of] for of in (self.forward, self.backward)))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(bag.nbytes for bag in (*self.forward, *self.backward))
 
 
-def add_invariants_backward(g: Tensor, x: Tensor, nodes: Nodes, runs: Sequence[Run], order: int) -> None:
-    """The adjoint: add the gradients ``g`` of the invariants of some runs to those of their rows, ``x``."""
-    width, first = x.shape[1], runs[0].first
-    start = int(nodes.row_start(order)[first])
-    for run in runs:
-        rows = x[nodes.rows_of(run, order, start)]
-        mine = g[run.first - first : run.end - first]
-        for i, groups in enumerate(_partitions(order)):
-            column = mine[:, i * width : (i + 1) * width].reshape(run.nodes, *[1] * len(groups), width)
-            axes_view(rows, run.nodes, run.m, groups, order).add_(column)
+def _build(nodes: Nodes, order: int) -> InvariantMaps:
+    partitions = list(set_partitions(range(order)))[::-1]
+
+    def pattern(m: int) -> list[tuple[int, Index, int, Index]]:
+        read = [places(groups, m) for groups in partitions]
+        return [(0, np.full(len(r), i, dtype=np.int32), 0, r) for i, r in enumerate(read)]
+
+    one, all_of_it = Layout(lambda _: [bell(order)]), Layout(lambda m: [m**order])
+    return InvariantMaps(nodes.blocks(order), *pattern_bags(pattern, one, all_of_it, nodes, order))
+
+
+def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantMaps:
+    """The maps of some nodes on a device, built once."""
+    maps: InvariantMaps = nodes.cached(("invariants", order), lambda: _build(nodes, order))
+    if device.type != "cpu":
+        maps = nodes.cached(("invariants", order, device), lambda: maps.to(device))
+    return maps
 
 
 class _Invariants(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, f: Tensor, nodes: Nodes, order: int) -> Tensor:
         ctx.nodes, ctx.order, ctx.shape = nodes, order, f.shape
-        out = f.new_empty(len(nodes), len(_partitions(order)) * f.shape[1])
-        invariants_into(out, f, nodes, nodes.runs, order)
-        return out
+        maps, x = invariant_maps(nodes, order, f.device), f.detach()
+        rows = zip(maps.blocks, maps.forward, strict=True)
+        return torch.cat([gather(x[nodes.rows_of(block, order)], bag) for block, bag in rows]).view(len(nodes), -1)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
-        out = g.new_zeros(ctx.shape)
-        add_invariants_backward(g, out, ctx.nodes, ctx.nodes.runs, ctx.order)
+        nodes, order, width = ctx.nodes, ctx.order, ctx.shape[1]
+        maps, out = invariant_maps(nodes, order, g.device), g.new_empty(ctx.shape)
+        for block, bag in zip(maps.blocks, maps.backward, strict=True):
+            out[nodes.rows_of(block, order)] = gather(g[block.first : block.end].reshape(-1, width), bag)
         return out, None, None
 
 

@@ -1,9 +1,9 @@
 """Index maps: a plan on the nodes of a batch, as sparse matrices between dense stages.
 
 The **table** holds, for every child entry and slot, one row of mixed channels. ``gather`` leads from it to the
-rows of all targets, over parent-child pairs; ``multiply`` is A restricted to the parts, as it multiplies a base
-along its last axis. Target rows are numbered block by block of the nodes, in each block first those of the
-output, so that a block goes through both while it is in cache. Each matrix also stands transposed, for the
+rows of all targets, over parent-child pairs; ``spread`` from targets of lower order to their bases, within a
+node; ``multiply`` is A restricted to the parts, as it multiplies a base along its last axis. Target rows are numbered block by block of the nodes, in each block first those of the
+output and the other bases, so that a block goes through all of it while it is in cache. Each matrix also stands transposed, for the
 gradient. The values of their entries are entries of a vector of quantities of A (:class:`MatrixQuantities`).
 
 Built by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, int32
+from ccn.engine.patterns import Index, Layout, pattern_bags, places
 from ccn.engine.plan import STACK, Base, Plan, Section, Slot
 from ccn.engine.reductions import BlockReductions, build_reductions
 from ccn.errors import ConfigurationError
@@ -31,13 +32,12 @@ from ccn.schemes.packed import Block, Int, Level, Nodes, Pairs, Run, starts
 
 __all__ = ["Maps", "Matrix", "MatrixQuantities", "Restriction", "build_maps", "build_quantities", "restrict"]
 
-Index = NDArray[np.int32]
-
 
 @dataclass(frozen=True)
 class Matrix:
     """A sparse matrix cut into bags of rows, and for each bag the places of its entries' values in the vector of
-    quantities (None: all are 1)."""
+    quantities (None: all are 1).
+    """
 
     bags: list[Bag]
     numbers: list[Tensor | None]
@@ -60,10 +60,12 @@ class Maps:
         blocks, below: blocks of the nodes and of the nodes below.
         output, others: ``gather`` for the rows of the output and of the other targets, one bag per block.
         back: ``gather`` transposed, per stage, one bag per block below.
+        spread, spread_back: per base (None: nothing is spread to it) and for all, one bag per block.
         multiply, multiply_back: per base but the first, one bag per block.
         table_start: first table row of each stage.
         target_start: first target row of each block.
         reductions: of the children's tensors, per block below.
+
     """
 
     blocks: list[Block]
@@ -73,6 +75,8 @@ class Maps:
     back: list[Matrix]
     multiply: list[Matrix]
     multiply_back: list[Matrix]
+    spread: list[list[Bag] | None]
+    spread_back: list[Bag] | None
     table_start: list[int]
     target_start: list[int]
     reductions: list[BlockReductions]
@@ -90,15 +94,18 @@ class Maps:
             output, others, *rest = (m.to(device) for m in self.matrices())
             cut = [len(self.back), len(self.back) + len(self.multiply)]
             lists = rest[: cut[0]], rest[cut[0] : cut[1]], rest[cut[1] :]
+            spread = [None if of is None else [b.to(device) for b in of] for of in (*self.spread, self.spread_back)]
             plain = self.table_start, self.target_start, [r.to(device) for r in self.reductions]
-            self._moved[device] = Maps(self.blocks, self.below, output, others, *lists, *plain)
+            bags = spread[:-1], spread[-1]
+            self._moved[device] = Maps(self.blocks, self.below, output, others, *lists, *bags, *plain)
         return self._moved[device]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the maps."""
         own = {id(m): m.nbytes for m in self.matrices()}
-        return sum(own.values()) + sum(r.nbytes for r in self.reductions)
+        spread = [bag for of in (*self.spread, self.spread_back) if of is not None for bag in of]
+        return sum(own.values()) + sum(r.nbytes for r in self.reductions) + sum(bag.nbytes for bag in spread)
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,7 @@ class Restriction:
         start: (nodes+1,) first entry of each node.
         row, column: places in the part.
         entry: number of the entry in the matrix.
+
     """
 
     start: Int
@@ -279,8 +287,34 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -
             multiply.append(_matrices(product))
             multiply_back.append(multiply[-1] if base.symmetric else _matrices([x.tocsc() for x in product]))
     reductions = build_reductions(plan, below, blocks_below)
-    plain = table_start, rows.start, reductions
+    plain = *_spread(plan, nodes), table_start, rows.start, reductions
     return Maps(blocks, blocks_below, output, others, back, multiply, multiply_back, *plain)
+
+
+def _spread(plan: Plan, nodes: Nodes) -> tuple[list[list[Bag] | None], list[Bag] | None]:
+    """The matrices that spread targets of lower order to each base, and the transpose of all together."""
+    k, bases = plan.order_out, len(plan.bases)
+    low = plan.targets[bases:]
+    if not low:
+        return [None] * bases, None
+
+    def pattern(m: int, base: int | None = None) -> list[tuple[int, Index, int, Index]]:
+        out = []
+        for column, t in enumerate(low):
+            row = plan.bases.index(t.base)
+            if base is None or base == row:
+                read = np.tile(np.arange(m**t.order, dtype=np.int32), m ** len(t.new))
+                out.append((row if base is None else 0, places([*t.axes, *t.new], m), column, read))
+        return out
+
+    columns = Layout(lambda m: [m**t.order for t in low])
+    forward: list[list[Bag] | None] = []
+    for i in range(bases):
+        used = any(plan.bases.index(t.base) == i for t in low)
+        one = Layout(lambda m: [m**k])
+        forward.append(pattern_bags(functools.partial(pattern, base=i), one, columns, nodes, k)[0] if used else None)
+    every = Layout(lambda m: [m**k] * bases)
+    return forward, pattern_bags(pattern, every, columns, nodes, k)[1]
 
 
 def _gather_matrix(plan: Plan, level: Level, rows: _Rows, first: dict[Section, int], table_start: list[int]) -> Any:

@@ -95,7 +95,8 @@ class Base:
 @dataclass(frozen=True)
 class Target:
     """A tensor of the parent. Its axis i fills the axes ``axes[i]`` of the base (the output, if None)
-    together; along each group of axes in ``new`` it is spread."""
+    together; along each group of axes in ``new`` it is spread.
+    """
 
     base: Base | None
     axes: tuple[tuple[int, ...], ...]

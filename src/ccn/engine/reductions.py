@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, gather, int32
+from ccn.engine.patterns import Index, places
 from ccn.engine.plan import Plan, Reduction, numbered
 from ccn.schemes.packed import Block, Nodes, Run
 
-__all__ = ["BlockReductions", "build_reductions", "places"]
-
-Index = NDArray[np.int32]
+__all__ = ["BlockReductions", "build_reductions"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,7 @@ class BlockReductions:
         orders: for each reduction of order k the rows of F it consists of, and where each row of F goes; None for
             the identity.
         lower, lower_back: the matrix to the reductions of lower orders, and its transpose.
+
     """
 
     rows: tuple[int, ...]
@@ -74,15 +74,6 @@ class BlockReductions:
         """The adjoint of :meth:`reordered`, added."""
         order = self.orders[i]
         into += g if order is None else g.index_select(0, order[1])
-
-
-def places(groups: Sequence[tuple[int, ...]], m: int) -> Index:
-    """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
-    out = np.zeros(1, dtype=np.int32)
-    for group in reversed(groups):
-        step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
-        out = (out[:, None] + step[None, :]).reshape(-1)
-    return out
 
 
 def _lower_run(

@@ -14,8 +14,7 @@ from torch import Tensor
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.engine.aggregate import aggregate
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, numbered, plan
-from ccn.engine.views import axes_view
+from ccn.engine.plan import Map, plan
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["linear_map", "square_maps"]
@@ -35,7 +34,7 @@ def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
     word = c.letters
     out = []
     for run in nodes.runs:
-        x = axes_view(t[nodes.rows_of(run, n)], run.nodes, run.m, numbered(n), n)  # last axis first
+        x = t[nodes.rows_of(run, n)].view(run.nodes, *[run.m] * n, -1)  # last axis first
         left, right = word[:n][::-1], word[n:][::-1]
         survivors = ascii_lowercase[: c.order_out][::-1]
         out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, t.shape[1]))
