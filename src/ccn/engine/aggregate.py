@@ -88,18 +88,16 @@ class _Level:
                     torch.addmm(into, whole[i], w, beta=0 if i == stage.first else 1, out=into)
         return kept
 
-    def bases(self, table: Tensor, b: int) -> list[Tensor]:
-        """The rows of every base in block b, gathered, with what is spread to them."""
-        maps, count = self.maps, len(self.plan.bases)
-        out = [gather(table, maps.output.bags[b], self.values.output[b])]
-        size = len(out[0])
-        others = gather(table, maps.others.bags[b], self.values.others[b])
-        out += [others[i * size : (i + 1) * size] for i in range(count - 1)]
-        low = others[(count - 1) * size :]
-        for base, bags in zip(out, maps.spread, strict=True):
-            if bags is not None:
-                base += gather(low, bags[b])
-        return out
+    def others(self, table: Tensor, b: int) -> Tensor:
+        """The rows of the targets other than the output in block b."""
+        return gather(table, self.maps.others.bags[b], self.values.others[b])
+
+    def output(self, table: Tensor, b: int) -> Tensor:
+        """The rows of the output in block b: gathered, and combined from the other targets."""
+        y = gather(table, self.maps.output.bags[b], self.values.output[b])
+        if self.maps.combine is not None:
+            y += gather(self.others(table, b), self.maps.combine.bags[b], self.values.combine[b])
+        return y
 
 
 class _Aggregate(torch.autograd.Function):
@@ -117,10 +115,7 @@ class _Aggregate(torch.autograd.Function):
         invariants = out.new_empty(len(nodes), bell(k) * width)
         for b, block in enumerate(level.maps.blocks):
             span = nodes.rows_of(block, k)
-            y, *bases = level.bases(table, b)
-            for x, matrix, values in zip(bases, level.maps.multiply, level.values.multiply, strict=True):
-                y += gather(x, matrix.bags[b], values[b])
-            rows = torch.add(y, bias.detach(), out=out[span])
+            rows = torch.add(level.output(table, b), bias.detach(), out=out[span])
             if level.relu:
                 rows.relu_()
             read = gather(rows, level.invariants.forward[b])
@@ -157,12 +152,8 @@ class _Aggregate(torch.autograd.Function):
             else:
                 g.copy_(total)
             g_bias += g.sum(0)
-            products = zip(maps.multiply_back, level.values.multiply_back, strict=True)
-            for i, (matrix, values) in enumerate(products, start=1):
-                x[i * size : (i + 1) * size] = gather(g, matrix.bags[b], values[b])
-            if maps.spread_back is not None:
-                bases = len(plan.bases) * size
-                x[bases:] = gather(x[:bases], maps.spread_back[b])
+            if maps.combine_back is not None:
+                x[size:] = gather(g, maps.combine_back.bags[b], level.values.combine_back[b])
         g_quantities = _quantity_gradient(level, f, quantities, mixing, g_targets) if need_quantities else None
         g_f, g_mixing = _mix_backward(level, f, mixing, lower, g_targets, need_f)
         return None, g_f, g_quantities, g_bias, *g_mixing
@@ -225,8 +216,8 @@ def _quantity_gradient(
         g = g_targets[maps.target_start[b] : maps.target_start[b + 1]]
         add(maps.output, b, g[:size], table)
         add(maps.others, b, g[size:], table)
-        for x, matrix in zip(level.bases(table, b)[1:], maps.multiply, strict=True):
-            add(matrix, b, g[:size], x)
+        if maps.combine is not None:
+            add(maps.combine, b, g[:size], level.others(table, b))
     out[0] = 0  # the plain 1 is a constant
     return out
 

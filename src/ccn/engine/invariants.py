@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ccn.algebra.partitions import bell, set_partitions
-from ccn.engine.bags import Bag, gather
-from ccn.engine.patterns import Index, Layout, pattern_bags, places
+from ccn.algebra.partitions import set_partitions
+from ccn.engine.bags import Bag, gather, int32
+from ccn.engine.reductions import places
 from ccn.schemes.packed import Block, Nodes
 
 __all__ = ["InvariantMaps", "invariant_maps", "invariants"]
@@ -40,14 +41,29 @@ class InvariantMaps:
 
 
 def _build(nodes: Nodes, order: int) -> InvariantMaps:
+    """Among nodes of one size the matrix is the same at every node: written down once and tiled."""
     partitions = list(set_partitions(range(order)))[::-1]
-
-    def pattern(m: int) -> list[tuple[int, Index, int, Index]]:
+    one, back = {}, {}
+    for m in {run.m for run in nodes.runs}:
         read = [places(groups, m) for groups in partitions]
-        return [(0, np.full(len(r), i, dtype=np.int32), 0, r) for i, r in enumerate(read)]
+        row = np.repeat(np.arange(len(read)), [len(r) for r in read])
+        one[m] = sp.csr_array((np.ones(len(row), bool), (row, np.concatenate(read))), shape=(len(read), m**order))
+        back[m] = sp.csr_array(one[m].T)
+    blocks = nodes.blocks(order)
+    return InvariantMaps(blocks, [_tiled(one, b) for b in blocks], [_tiled(back, b) for b in blocks])
 
-    one, all_of_it = Layout(lambda _: [bell(order)]), Layout(lambda m: [m**order])
-    return InvariantMaps(nodes.blocks(order), *pattern_bags(pattern, one, all_of_it, nodes, order))
+
+def _tiled(one: dict[int, sp.csr_array], block: Block) -> Bag:
+    """The block-diagonal matrix with one copy per node."""
+    index, length, start = [], [], 0
+    for run in block.runs:
+        x = one[run.m]
+        shift = start + np.arange(run.nodes, dtype=np.int32) * np.int32(x.shape[1])
+        index.append((shift[:, None] + x.indices.astype(np.int32)).reshape(-1))
+        length.append(np.tile(np.diff(x.indptr).astype(np.int32), run.nodes))
+        start += run.nodes * x.shape[1]
+    offset = np.concatenate([np.zeros(1, np.int32), np.cumsum(np.concatenate(length), dtype=np.int32)])
+    return Bag(int32(np.concatenate(index)), int32(offset))
 
 
 def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantMaps:

@@ -1,10 +1,11 @@
 """Index maps: a plan on the nodes of a batch, as sparse matrices between dense stages.
 
-The **table** holds, for every child entry and slot, one row of mixed channels. ``gather`` leads from it to the
-rows of all targets, over parent-child pairs; ``spread`` from targets of lower order to their bases, within a
-node; ``multiply`` is A restricted to the parts, as it multiplies a base along its last axis. Target rows are numbered block by block of the nodes, in each block first those of the
-output and the other bases, so that a block goes through all of it while it is in cache. Each matrix also stands transposed, for the
-gradient. The values of their entries are entries of a vector of quantities of A (:class:`MatrixQuantities`).
+The **table** holds, for every child entry and slot, one row of mixed channels. Two matrices lead from it to
+the output: ``gather``, from table rows to the rows of all targets, over parent-child pairs; and ``combine``, from
+the rows of the targets other than the output to those of the output, within a node. Target rows are numbered
+block by block of the nodes, in each block first those of the output, so that a block goes through both while it
+is in cache. Each matrix also stands transposed, for the gradient. The values of their entries are entries of a
+vector of quantities of A (:class:`MatrixQuantities`).
 
 Built by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
 """
@@ -24,9 +25,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, int32
-from ccn.engine.patterns import Index, Layout, pattern_bags, places
-from ccn.engine.plan import STACK, Base, Plan, Section, Slot
-from ccn.engine.reductions import BlockReductions, build_reductions
+from ccn.engine.plan import STACK, Plan, Section, Slot, Target
+from ccn.engine.reductions import BlockReductions, Index, build_reductions, places
 from ccn.errors import ConfigurationError
 from ccn.schemes.packed import Block, Int, Level, Nodes, Pairs, Run, starts
 
@@ -60,8 +60,7 @@ class Maps:
         blocks, below: blocks of the nodes and of the nodes below.
         output, others: ``gather`` for the rows of the output and of the other targets, one bag per block.
         back: ``gather`` transposed, per stage, one bag per block below.
-        spread, spread_back: per base (None: nothing is spread to it) and for all, one bag per block.
-        multiply, multiply_back: per base but the first, one bag per block.
+        combine, combine_back: one bag per block; None where the output is the only target.
         table_start: first table row of each stage.
         target_start: first target row of each block.
         reductions: of the children's tensors, per block below.
@@ -73,39 +72,29 @@ class Maps:
     output: Matrix
     others: Matrix
     back: list[Matrix]
-    multiply: list[Matrix]
-    multiply_back: list[Matrix]
-    spread: list[list[Bag] | None]
-    spread_back: list[Bag] | None
+    combine: Matrix | None
+    combine_back: Matrix | None
     table_start: list[int]
     target_start: list[int]
     reductions: list[BlockReductions]
     _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
-
-    def matrices(self) -> list[Matrix]:
-        """Every matrix; one that is its own transpose twice."""
-        return [self.output, self.others, *self.back, *self.multiply, *self.multiply_back]
 
     def to(self, device: torch.device) -> Maps:
         """The maps on a device, moved once."""
         if device.type == "cpu":
             return self
         if device not in self._moved:
-            output, others, *rest = (m.to(device) for m in self.matrices())
-            cut = [len(self.back), len(self.back) + len(self.multiply)]
-            lists = rest[: cut[0]], rest[cut[0] : cut[1]], rest[cut[1] :]
-            spread = [None if of is None else [b.to(device) for b in of] for of in (*self.spread, self.spread_back)]
+            combine = (None if m is None else m.to(device) for m in (self.combine, self.combine_back))
+            gather = self.output.to(device), self.others.to(device), [m.to(device) for m in self.back]
             plain = self.table_start, self.target_start, [r.to(device) for r in self.reductions]
-            bags = spread[:-1], spread[-1]
-            self._moved[device] = Maps(self.blocks, self.below, output, others, *lists, *bags, *plain)
+            self._moved[device] = Maps(self.blocks, self.below, *gather, *combine, *plain)
         return self._moved[device]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the maps."""
-        own = {id(m): m.nbytes for m in self.matrices()}
-        spread = [bag for of in (*self.spread, self.spread_back) if of is not None for bag in of]
-        return sum(own.values()) + sum(r.nbytes for r in self.reductions) + sum(bag.nbytes for bag in spread)
+        matrices = [self.output, self.others, *self.back, self.combine, self.combine_back]
+        return sum(m.nbytes for m in matrices if m is not None) + sum(r.nbytes for r in self.reductions)
 
 
 @dataclass(frozen=True)
@@ -154,6 +143,7 @@ class _Rows:
         block_of = np.repeat(np.arange(len(blocks)), np.diff(edge))
         self.start: list[int] = [*first[:, 0].tolist(), int(flat[-1])]  # of each block
         self.output: list[int] = size[:, 0].tolist()  # rows of the output in each block
+        self.others: Index = (first[:, 0] + size[:, 0])[block_of].astype(np.int32)  # first other row, for each node
         self.node: list[Index] = [  # per target the first row of each node
             ((first[:, i] - nodes.row_start(t.order)[edge[:-1]])[block_of] + nodes.row_start(t.order)[:-1]).astype(
                 np.int32
@@ -237,21 +227,54 @@ def _gather_entries(
     return row.reshape(-1), column.reshape(-1), None if weight is None else weight.reshape(-1)
 
 
-def _multiply_entries(
-    base: Base, k: int, nodes: Nodes, run: Run, start: int, first: int, r: Restriction
-) -> tuple[Index, Index, Index]:
-    """Output row, row of the base within the block and place of the weight, for ``A|part`` of the nodes of a run."""
-    m = run.m
-    span = slice(int(r.start[run.first]), int(r.start[run.end]))
-    row, column = r.row[span], r.column[span]
-    node = np.repeat(np.arange(run.first, run.end), np.diff(r.start[run.first : run.end + 1]))
-    u, p = (row, column) if base.contracted == 1 else (column, row)
-    rest = np.arange(m ** (k - 1), dtype=np.int32)
-    at = (nodes.row_start(k)[node] - start).astype(np.int32)
-    weight = (first + nodes.row_start(2)[node]).astype(np.int32) + row + column * np.int32(m)
-    lead = np.int32(m ** (k - 1))
-    out, low = ((at + x * lead)[:, None] + rest for x in (u, p))
-    return out.reshape(-1), low.reshape(-1), np.broadcast_to(weight[:, None], out.shape).reshape(-1)
+def _combine_entries(
+    target: Target, k: int, nodes: Nodes, run: Run, first: dict[Section, int], restriction: Restriction | None
+) -> tuple[Index, Index, Index, Index | None]:
+    """Node, output row and target row (both within the node) and place of the weight, (n, entries), for a run."""
+    m, span = run.m, slice(run.first, run.end)
+    if target.factor in ("one", "row", "column"):
+        out = places([*target.axes, *target.new], m)[None]  # the first index is the fastest
+        low = np.tile(np.arange(m**target.order, dtype=np.int32), m ** len(target.new))[None]
+        weight = None
+        if target.factor != "one":
+            start = (first[target.factor, target.channel] + nodes.start[span]).astype(np.int32)  # type: ignore[index]
+            weight = start[:, None] + np.repeat(np.arange(m, dtype=np.int32), m**target.order)
+        return np.arange(run.first, run.end)[:, None], out, low, weight
+    assert restriction is not None
+    cut = slice(int(restriction.start[run.first]), int(restriction.start[run.end]))
+    row, column = restriction.row[cut, None], restriction.column[cut, None]
+    node = np.repeat(np.arange(run.first, run.end), np.diff(restriction.start[run.first : run.end + 1]))[:, None]
+    start = (first["entry", target.channel] + nodes.row_start(2)[node]).astype(np.int32)
+    weight = start + row + column * np.int32(m)
+    if target.factor == "matrix":  # s[x] A[u, v]
+        u, v = (np.int32(m ** axes[0]) for axes in target.new)
+        return (
+            node,
+            places(target.axes, m) + row * u + column * v,
+            np.arange(m**target.order, dtype=np.int32)[None],
+            weight,
+        )
+    # sum_p R[x, p] A[u, p], or A[p, u]
+    u, p = (row, column) if target.contracted == 1 else (column, row)
+    rest, lead = np.arange(m ** (k - 1), dtype=np.int32), np.int32(m ** (k - 1))
+    return node, places(target.axes[:-1], m) + u * lead, rest + p * lead, weight
+
+
+def _combine_matrix(plan: Plan, nodes: Nodes, rows: _Rows, first: dict[Section, int], r: dict[int, Restriction]) -> Any:
+    """The matrix from other target rows, counted from the first of the block, to output rows."""
+    k = plan.order_out
+    start = nodes.row_start(k)[:-1].astype(np.int32)
+    pieces: list[tuple[Index, Index, Index | None]] = []
+    for i, target in enumerate(plan.targets[1:], start=1):
+        shift = rows.node[i] - rows.others
+        for run in nodes.runs:
+            node, out, low, weight = _combine_entries(target, k, nodes, run, first, r.get(target.channel))
+            row, column = start[node] + out, shift[node] + low
+            shape = np.broadcast_shapes(row.shape, column.shape)
+            spread = (None if x is None else np.broadcast_to(x, shape).reshape(-1) for x in (row, column, weight))
+            pieces.append(tuple(spread))  # type: ignore[arg-type]
+    widest = max(b - a - n for (a, b), n in zip(pairwise(rows.start), rows.output, strict=True))
+    return _compressed((sum(rows.output), widest), pieces)
 
 
 def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -> Maps:
@@ -276,45 +299,14 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -
         spans = [below.rows_of(b, stage.order) for b in blocks_below]
         slots = len(stage.slots)
         back.append(_matrix(transposed, [(start + x.start * slots, start + x.stop * slots) for x in spans]))
-    multiply, multiply_back = [], []
-    for base in plan.bases:
-        if base is not None:
-            entry = first["entry", base.channel]
-            product = [
-                _block_product(base, plan, nodes, b, n, entry, restrictions[base.channel])
-                for b, n in zip(blocks, rows.output, strict=True)
-            ]
-            multiply.append(_matrices(product))
-            multiply_back.append(multiply[-1] if base.symmetric else _matrices([x.tocsc() for x in product]))
+    combine = combine_back = None
+    if len(plan.targets) > 1:
+        whole = _combine_matrix(plan, nodes, rows, first, restrictions)
+        spans = list(pairwise([0, *np.cumsum(rows.output).tolist()]))
+        combine = _matrix(whole, spans)
+        combine_back = _transposed(whole, spans, [c - b for _, b, c in cut])
     reductions = build_reductions(plan, below, blocks_below)
-    plain = *_spread(plan, nodes), table_start, rows.start, reductions
-    return Maps(blocks, blocks_below, output, others, back, multiply, multiply_back, *plain)
-
-
-def _spread(plan: Plan, nodes: Nodes) -> tuple[list[list[Bag] | None], list[Bag] | None]:
-    """The matrices that spread targets of lower order to each base, and the transpose of all together."""
-    k, bases = plan.order_out, len(plan.bases)
-    low = plan.targets[bases:]
-    if not low:
-        return [None] * bases, None
-
-    def pattern(m: int, base: int | None = None) -> list[tuple[int, Index, int, Index]]:
-        out = []
-        for column, t in enumerate(low):
-            row = plan.bases.index(t.base)
-            if base is None or base == row:
-                read = np.tile(np.arange(m**t.order, dtype=np.int32), m ** len(t.new))
-                out.append((row if base is None else 0, places([*t.axes, *t.new], m), column, read))
-        return out
-
-    columns = Layout(lambda m: [m**t.order for t in low])
-    forward: list[list[Bag] | None] = []
-    for i in range(bases):
-        used = any(plan.bases.index(t.base) == i for t in low)
-        one = Layout(lambda m: [m**k])
-        forward.append(pattern_bags(functools.partial(pattern, base=i), one, columns, nodes, k)[0] if used else None)
-    every = Layout(lambda m: [m**k] * bases)
-    return forward, pattern_bags(pattern, every, columns, nodes, k)[1]
+    return Maps(blocks, blocks_below, output, others, back, combine, combine_back, table_start, rows.start, reductions)
 
 
 def _gather_matrix(plan: Plan, level: Level, rows: _Rows, first: dict[Section, int], table_start: list[int]) -> Any:
@@ -332,16 +324,6 @@ def _gather_matrix(plan: Plan, level: Level, rows: _Rows, first: dict[Section, i
                 for run in runs[slot.pairs]
             ]
     return _compressed((rows.start[-1], table_start[-1]), pieces)
-
-
-def _block_product(
-    base: Base, plan: Plan, nodes: Nodes, block: Block, rows: int, first: int, restriction: Restriction
-) -> Any:
-    """A restricted to the parts of a block, as the square matrix that multiplies the rows of a base."""
-    k = plan.order_out
-    start = int(nodes.row_start(k)[block.first])
-    pieces = [_multiply_entries(base, k, nodes, run, start, first, restriction) for run in block.runs]
-    return _compressed((rows, rows), pieces)
 
 
 def _compressed(shape: tuple[int, int], pieces: Sequence[tuple[Index, Index, Index | None]]) -> Any:
@@ -369,10 +351,17 @@ def _matrix(x: Any, cut: Sequence[tuple[int, int]]) -> Matrix:
     return Matrix(bags, numbers)
 
 
-def _matrices(blocks: Sequence[Any]) -> Matrix:
-    """A matrix given block by block."""
-    parts = [_matrix(x, [(0, len(x.indptr) - 1)]) for x in blocks]
-    return Matrix([p.bags[0] for p in parts], [p.numbers[0] for p in parts])
+def _transposed(x: Any, cut: Sequence[tuple[int, int]], widths: Sequence[int]) -> Matrix:
+    """The transposes of ranges of rows of a compressed matrix, each on its own columns ``0:width``."""
+    bags, numbers = [], []
+    for (a, b), width in zip(cut, widths, strict=True):
+        offset = x.indptr[a : b + 1]
+        span = slice(int(offset[0]), int(offset[-1]))
+        part = sp.csr_array((x.data[span], x.indices[span], offset - offset[0]), shape=(b - a, width)).tocsc()
+        matrix = _matrix(part, [(0, width)])
+        bags += matrix.bags
+        numbers += matrix.numbers
+    return Matrix(bags, numbers)
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class Quantities:
     output: Values
     others: Values
     back: list[Values]
-    multiply: list[Values]
-    multiply_back: list[Values]
+    combine: Values
+    combine_back: Values
 
 
 class Matrices:
@@ -80,15 +80,14 @@ class Matrices:
         else:
             vector = torch.ones(1, dtype=self.dtype, device=device)
         fixed = vector.detach()
-        done: dict[int, Values] = {}
 
-        def values(m: Matrix) -> Values:
-            if id(m) not in done:
-                done[id(m)] = [None if n is None else fixed.index_select(0, n) for n in m.numbers]
-            return done[id(m)]
+        def values(m: Matrix | None) -> Values:
+            return [] if m is None else [None if n is None else fixed.index_select(0, n) for n in m.numbers]
 
-        lists = ([values(m) for m in of] for of in (maps.back, maps.multiply, maps.multiply_back))
-        return Quantities(vector, values(maps.output), values(maps.others), *lists)
+        back = [values(m) for m in maps.back]
+        return Quantities(
+            vector, values(maps.output), values(maps.others), back, values(maps.combine), values(maps.combine_back)
+        )
 
     def _layout(self, plan: Plan, level: Level) -> MatrixQuantities:
         value, channel, start = {}, 0, 0

@@ -9,10 +9,9 @@ which nothing of order k+1 appears. For each contraction the plan says
    everything that follows); slots that read the same reductions are mixed in one **stage**;
 3. to which **target** the slot is gathered over parent-child pairs: a tensor of the parent, of
    order at most k', with a weight made of A where an axis of A meets only T;
-4. how the target enters its **base**: whole, or spread along new axes. The first base is the output.
-   Every other is a tensor R that A multiplies along its last axis: ``Q[.., u] = sum_p R[.., p] A[u, p]``
-   (or ``A[p, u]``). So one product serves all contractions in which an axis of A survives: row sums of
-   A come from an R that is constant along p, and A itself from one that is diagonal in p.
+4. how the target is **combined** into the output: it is the output itself (the first target), it is spread
+   along new axes, or A multiplies it where an axis of A survives: along one axis (``Q[.., u] = sum_p R[.., p]
+   A[u, p]``, one R for all contractions of this kind), by its row or column sums, or as a whole.
 
 Contractions that agree for the declared class of A land in one cell of the mixing matrices, and
 those that vanish in none: ``all`` is reduced to ``distinct`` before anything runs.
@@ -31,7 +30,6 @@ from ccn.algebra.equivariant import EquivariantMap
 
 __all__ = [
     "STACK",
-    "Base",
     "Kind",
     "Map",
     "Plan",
@@ -68,11 +66,6 @@ class Reduction:
     def order(self) -> int:
         return len(self.kept)
 
-    @property
-    def permutes(self) -> bool:
-        """Whether it only reorders the axes, or not even that."""
-        return not self.summed and not self.centre and all(len(group) == 1 for group in self.kept)
-
 
 @dataclass(frozen=True)
 class Weight:
@@ -84,23 +77,19 @@ class Weight:
 
 
 @dataclass(frozen=True)
-class Base:
-    """A tensor of order k' whose last axis is contracted with axis ``contracted`` of a channel of A."""
-
-    channel: int
-    contracted: int
-    symmetric: bool
-
-
-@dataclass(frozen=True)
 class Target:
-    """A tensor of the parent. Its axis i fills the axes ``axes[i]`` of the base (the output, if None)
-    together; along each group of axes in ``new`` it is spread.
+    """A tensor of the parent: its axis i fills the output axes ``axes[i]`` together.
+
+    Along ``new`` groups of output axes it is spread and multiplied by the factor: nothing (``one``), the ``row``
+    or ``column`` sums of A (one new axis), or A itself (``matrix``, two). With ``multiply`` its last axis is the
+    index p that is contracted with axis ``contracted`` of A, and the last output axis is A's other.
     """
 
-    base: Base | None
     axes: tuple[tuple[int, ...], ...]
     new: tuple[tuple[int, ...], ...] = ()
+    factor: Literal["one", "row", "column", "matrix", "multiply"] = "one"
+    channel: int = 0
+    contracted: int = 1
 
     @property
     def order(self) -> int:
@@ -135,8 +124,7 @@ class Plan:
     """The plan of a layer; see the module's docstring.
 
     ``reductions[g]`` lists those of order g, ``cells[i]`` the place of contraction i as (stage,
-    reduction within the stage, slot), or None where it vanishes. The first targets are the ``bases``, whole:
-    the output (None) and those that A multiplies.
+    reduction within the stage, slot), or None where it vanishes. The first target is the output itself.
     """
 
     order_in: int
@@ -145,7 +133,6 @@ class Plan:
     stages: tuple[Stage, ...]
     cells: tuple[tuple[int, int, int] | None, ...]
     targets: tuple[Target, ...]
-    bases: tuple[Base | None, ...]
     sections: tuple[Section, ...]
 
 
@@ -191,33 +178,32 @@ def _variables(c: Map, k: int) -> list[_Variable]:
 
 @dataclass(frozen=True)
 class _Role:
-    """How A enters a term: as a weight on gathered entries, or as what multiplies a base."""
+    """How A enters a term: as a weight on gathered entries, or as a factor of the target (its axes still open)."""
 
     kind: Kind | None = None
     weighting: tuple[_Variable, ...] = ()
-    base: Base | None = None
+    target: Target = Target(())
     multiplied: tuple[_Variable, ...] = ()  # the index of T that A is contracted with
-    new: tuple[tuple[int, ...], ...] = ()
 
 
-def _role(variables: list[_Variable], channel: int, symmetric: bool, last: int) -> _Role:
+def _role(variables: list[_Variable], channel: int) -> _Role:
     """The role of A, from which of its two axes survive, meet T, or are only summed."""
     rows = [v for v in variables if 0 in v.matrix]
     columns = [v for v in variables if 1 in v.matrix]
     if not rows:
-        return _Role(new=tuple(v.out for v in variables if v.out and not v.of_t))
+        return _Role(target=Target((), tuple(v.out for v in variables if v.out and not v.of_t)))
     row, column = rows[0], columns[0]
     if row is column:
         return _Role("diagonal", (row,)) if row.of_t else _Role("trace")
     if row.of_t and column.of_t:
         return _Role("entry", (row, column))
-    if row.out and column.out:  # s A[u, v]: R is s on the diagonal of its axes u and p
-        return _Role(base=Base(channel, 1 if symmetric else 0, symmetric), new=((last - 1, last),))
+    if row.out and column.out:
+        return _Role(target=Target((), (row.out, column.out), "matrix", channel))
     if row.out or column.out:
-        other, base = (column, Base(channel, 1, symmetric)) if row.out else (row, Base(channel, 0, symmetric))
+        survivor, other, contracted = (row, column, 1) if row.out else (column, row, 0)
         if other.of_t:
-            return _Role(base=base, multiplied=(other,))
-        return _Role(base=base, new=((last,),))  # row sums: R is constant along p
+            return _Role(target=Target((), (), "multiply", channel, contracted), multiplied=(other,))
+        return _Role(target=Target((), (survivor.out,), "row" if row.out else "column", channel))
     if row.of_t:
         return _Role("row", (row,))
     if column.of_t:
@@ -225,10 +211,10 @@ def _role(variables: list[_Variable], channel: int, symmetric: bool, last: int) 
     return _Role("total")
 
 
-def _term(c: Map, k: int, k_out: int, symmetric: bool) -> tuple[Reduction, Slot]:
+def _term(c: Map, k: int, k_out: int) -> tuple[Reduction, Slot]:
     """One contraction as a reduction at the child and a slot."""
     variables = _variables(c, k)
-    role = _role(variables, c.channel, symmetric, k_out - 1)
+    role = _role(variables, c.channel)
     linked = sorted((v for v in variables if v.of_t and v.out), key=lambda v: v.out)
     axes = tuple(v.out for v in linked) + (((k_out - 1,),) if role.multiplied else ())
     linked += role.multiplied
@@ -242,7 +228,7 @@ def _term(c: Map, k: int, k_out: int, symmetric: bool) -> tuple[Reduction, Slot]
     )
     weight = None if role.kind is None else Weight(role.kind, c.channel, tuple(place[v] for v in role.weighting))
     pairs: PairSet = "own" if c.source == "own" else "stacked" if c.source in ("T", "TA") else "free"
-    target = Target(role.base, axes, role.new)
+    target = replace(role.target, axes=axes)
     return reduction, Slot(pairs, reduction.order, target, tuple(place[v] for v in linked), weight)
 
 
@@ -270,8 +256,7 @@ def plan(
     for c in maps:
         with_a = c.source in ("TA", "UA")
         r = reduce(c, classes[c.channel]) if isinstance(c, Contraction) and with_a else c
-        symmetric = with_a and not classes[c.channel].directed
-        term = None if r is None else _term(r, order_in, order_out, symmetric)
+        term = None if r is None else _term(r, order_in, order_out)
         terms.append(_of_atom(term[1]) if term is not None and atoms else term)
     order_in = 0 if atoms else order_in
     live = [term for term in terms if term is not None]
@@ -287,10 +272,8 @@ def plan(
         else (s := at[term[1]][0], reductions[stages[s].order].index(term[0]) - stages[s].first, at[term[1]][1])
         for term in terms
     ]
-    entered = [slot.target for _, slot in live]
-    bases = tuple(dict.fromkeys([None, *(t.base for t in entered)]))
-    targets = tuple(dict.fromkeys([*(Target(base, numbered(order_out)) for base in bases), *entered]))
-    return Plan(order_in, order_out, reductions, stages, tuple(cells), targets, bases, _sections(bases, readers))
+    targets = tuple(dict.fromkeys([Target(numbered(order_out)), *(slot.target for _, slot in live)]))
+    return Plan(order_in, order_out, reductions, stages, tuple(cells), targets, _sections(targets, readers))
 
 
 def _arranged(g: int, readers: dict[Slot, set[Reduction]]) -> tuple[Reduction, ...]:
@@ -316,8 +299,12 @@ def _stages(reductions: Sequence[Sequence[Reduction]], readers: dict[Slot, set[R
     return tuple(Stage(*run, tuple(slots)) for run, slots in sorted(runs.items()))
 
 
-def _sections(bases: Iterable[Base | None], slots: Iterable[Slot]) -> tuple[Section, ...]:
-    """The quantities of A that weights and products need, each once."""
+def _sections(targets: Iterable[Target], slots: Iterable[Slot]) -> tuple[Section, ...]:
+    """The quantities of A that weights and factors need, each once."""
     needed: set[Section] = {(slot.weight.kind, slot.weight.channel) for slot in slots if slot.weight is not None}
-    needed |= {("entry", base.channel) for base in bases if base is not None}
+    for t in targets:
+        if t.factor == "row" or t.factor == "column":
+            needed.add((t.factor, t.channel))
+        elif t.factor != "one":
+            needed.add(("entry", t.channel))
     return tuple(sorted(needed))

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.engine.bags import Bag, gather, int32
-from ccn.engine.patterns import Index, places
 from ccn.engine.plan import Plan, Reduction, numbered
 from ccn.schemes.packed import Block, Nodes, Run
 
-__all__ = ["BlockReductions", "build_reductions"]
+__all__ = ["BlockReductions", "Index", "build_reductions", "places"]
+
+Index = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,15 @@ class BlockReductions:
         """The adjoint of :meth:`reordered`, added."""
         order = self.orders[i]
         into += g if order is None else g.index_select(0, order[1])
+
+
+def places(groups: Sequence[tuple[int, ...]], m: int) -> Index:
+    """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
+    out = np.zeros(1, dtype=np.int32)
+    for group in reversed(groups):
+        step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
+        out = (out[:, None] + step[None, :]).reshape(-1)
+    return out
 
 
 def _lower_run(
