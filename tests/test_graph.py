@@ -178,7 +178,7 @@ def test_a_batch_numbers_vertices_edges_and_entries_through() -> None:
     assert b.edge_features is not None
     a = torch.zeros(8, 8, dtype=torch.float64)
     a[b.entries[0], b.entries[1]] = b.weights[b.entry_edge]
-    torch.testing.assert_close(a, torch.block_diag(*[g.adjacency() for g in graphs]))  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(a, torch.block_diag(*[g.adjacency() for g in graphs]))
     edges = np.concatenate([g.edges + s for g, s in zip(graphs, b.start[:-1], strict=True)])
     np.testing.assert_array_equal(np.sort(edges[b.entry_edge]), np.sort(b.entries.T))
     assert len(b.edge_features) == len(edges)

@@ -78,7 +78,7 @@ def fit(
         for i in rng.permutation(len(batches)):
             b, y = batches[i]
             optimiser.zero_grad()
-            torch.nn.functional.binary_cross_entropy_with_logits(net(b), y).backward()  # type: ignore[no-untyped-call]
+            torch.nn.functional.binary_cross_entropy_with_logits(net(b), y).backward()
             torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
             optimiser.step()
             schedule.step()

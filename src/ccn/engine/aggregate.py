@@ -128,7 +128,8 @@ class _Aggregate(torch.autograd.Function):
     def backward(ctx: Any, g_out: Tensor | None, g_inv: Tensor | None) -> tuple[Tensor | None, ...]:
         level: _Level = ctx.level
         plan, maps, nodes = level.plan, level.maps, level.nodes
-        f, quantities, bias, out, *rest = (None if t is None else t.detach() for t in ctx.saved_tensors)
+        saved: list[Any] = [None if t is None else t.detach() for t in ctx.saved_tensors]
+        f, quantities, bias, out, *rest = saved
         mixing, lower = rest[: len(plan.stages)], rest[len(plan.stages) :]
         if g_out is None and g_inv is None:
             return (None,) * (4 + len(mixing))
@@ -229,6 +230,6 @@ def aggregate(
     read = invariant_maps(level.nodes, plan.order_out, f.device)
     maps, quantities = matrices.maps(plan, level), matrices.quantities(plan, level)
     shared = _Level(plan, maps, level.below, level.nodes, quantities, read, relu)
-    vector = shared.values.vector
-    result: tuple[Tensor, Tensor] = _Aggregate.apply(shared, f, vector, bias, *mixing_matrices(plan, weight))
+    mixing = mixing_matrices(plan, weight)
+    result: tuple[Tensor, Tensor] = _Aggregate.apply(shared, f, quantities.vector, bias, *mixing)  # type: ignore[no-untyped-call]
     return result

@@ -94,5 +94,5 @@ class _Invariants(torch.autograd.Function):
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order."""
-    result: Tensor = _Invariants.apply(f.contiguous(), nodes, order)
+    result: Tensor = _Invariants.apply(f.contiguous(), nodes, order)  # type: ignore[no-untyped-call]
     return result

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -84,10 +84,16 @@ class Maps:
         if device.type == "cpu":
             return self
         if device not in self._moved:
-            combine = (None if m is None else m.to(device) for m in (self.combine, self.combine_back))
-            gather = self.output.to(device), self.others.to(device), [m.to(device) for m in self.back]
-            plain = self.table_start, self.target_start, [r.to(device) for r in self.reductions]
-            self._moved[device] = Maps(self.blocks, self.below, *gather, *combine, *plain)
+            self._moved[device] = replace(
+                self,
+                output=self.output.to(device),
+                others=self.others.to(device),
+                back=[m.to(device) for m in self.back],
+                combine=None if self.combine is None else self.combine.to(device),
+                combine_back=None if self.combine_back is None else self.combine_back.to(device),
+                reductions=[r.to(device) for r in self.reductions],
+                _moved={},
+            )
         return self._moved[device]
 
     @property
@@ -229,31 +235,27 @@ def _gather_entries(
 
 def _combine_entries(
     target: Target, k: int, nodes: Nodes, run: Run, first: dict[Section, int], restriction: Restriction | None
-) -> tuple[Index, Index, Index, Index | None]:
+) -> tuple[Int, Index, Index, Index | None]:
     """Node, output row and target row (both within the node) and place of the weight, (n, entries), for a run."""
     m, span = run.m, slice(run.first, run.end)
     if target.factor in ("one", "row", "column"):
         out = places([*target.axes, *target.new], m)[None]  # the first index is the fastest
         low = np.tile(np.arange(m**target.order, dtype=np.int32), m ** len(target.new))[None]
-        weight = None
+        weight: Index | None = None
         if target.factor != "one":
-            start = (first[target.factor, target.channel] + nodes.start[span]).astype(np.int32)  # type: ignore[index]
+            start = (first[target.factor, target.channel] + nodes.start[span]).astype(np.int32)
             weight = start[:, None] + np.repeat(np.arange(m, dtype=np.int32), m**target.order)
         return np.arange(run.first, run.end)[:, None], out, low, weight
     assert restriction is not None
     cut = slice(int(restriction.start[run.first]), int(restriction.start[run.end]))
     row, column = restriction.row[cut, None], restriction.column[cut, None]
-    node = np.repeat(np.arange(run.first, run.end), np.diff(restriction.start[run.first : run.end + 1]))[:, None]
+    node: Int = np.repeat(np.arange(run.first, run.end), np.diff(restriction.start[run.first : run.end + 1]))[:, None]
     start = (first["entry", target.channel] + nodes.row_start(2)[node]).astype(np.int32)
     weight = start + row + column * np.int32(m)
     if target.factor == "matrix":  # s[x] A[u, v]
-        u, v = (np.int32(m ** axes[0]) for axes in target.new)
-        return (
-            node,
-            places(target.axes, m) + row * u + column * v,
-            np.arange(m**target.order, dtype=np.int32)[None],
-            weight,
-        )
+        step = [np.int32(m ** axes[0]) for axes in target.new]
+        out = places(target.axes, m) + row * step[0] + column * step[1]
+        return node, out, np.arange(m**target.order, dtype=np.int32)[None], weight
     # sum_p R[x, p] A[u, p], or A[p, u]
     u, p = (row, column) if target.contracted == 1 else (column, row)
     rest, lead = np.arange(m ** (k - 1), dtype=np.int32), np.int32(m ** (k - 1))
@@ -302,9 +304,9 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -
     combine = combine_back = None
     if len(plan.targets) > 1:
         whole = _combine_matrix(plan, nodes, rows, first, restrictions)
-        spans = list(pairwise([0, *np.cumsum(rows.output).tolist()]))
-        combine = _matrix(whole, spans)
-        combine_back = _transposed(whole, spans, [c - b for _, b, c in cut])
+        out_rows = list(pairwise([0, *np.cumsum(rows.output).tolist()]))
+        combine = _matrix(whole, out_rows)
+        combine_back = _transposed(whole, out_rows, [c - b for _, b, c in cut])
     reductions = build_reductions(plan, below, blocks_below)
     return Maps(blocks, blocks_below, output, others, back, combine, combine_back, table_start, rows.start, reductions)
 

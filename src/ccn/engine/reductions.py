@@ -136,7 +136,7 @@ def _build(plan: Plan, below: Nodes, block: Block) -> BlockReductions:
     centre = [below.centre[r.first : r.end].astype(np.int32) for r in block.runs]
     lower = [of for of in plan.reductions[:k] if of]
     pieces = [_lower_run(of, *run) for of in lower for run in zip(block.runs, base, centre, strict=True)]
-    index, lengths = (np.concatenate([p[i] for p in pieces]) for i in range(2))  # type: ignore[misc]
+    index, lengths = (np.concatenate([p[i] for p in pieces]) for i in range(2))
     offset = np.concatenate([[0], np.cumsum(lengths, dtype=np.int32)])
     complete = all(p[2] is None for p in pieces)
     data = np.ones(len(index), dtype=np.int8 if complete else np.float32)

@@ -129,7 +129,8 @@ class Nodes:
     def blocks(self, order: int) -> list[Block]:
         """The nodes cut into blocks of at most BLOCK_ROWS rows (and at least one node)."""
         out: list[Block] = []
-        room, runs = 0, []
+        room = 0
+        runs: list[Run] = []
         for run in self.runs:
             a, rows = run.first, run.m**order
             while a < run.end:
