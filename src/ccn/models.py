@@ -13,6 +13,7 @@ from ccn.adjacency import AdjacencyChannel, Weights
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.algebra.partitions import bell
 from ccn.engine.matrices import Matrices
+from ccn.engine.memory import check_memory
 from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graph import Batch, batch
 from ccn.layers.activation import Activation
@@ -161,6 +162,8 @@ class CCN(nn.Module):
                 f"the scheme has {len(scheme.levels)} levels above the atoms, the network levels={self.levels}"
             )
         dtype = self.embedding.weight.dtype
+        above = slice(1, 1 + len(scheme.levels))
+        check_memory([x.nodes for x in scheme.levels], self.orders[above], self.channels[above], dtype, b.device)
         matrices = Matrices(b, self.adjacency_channels, dtype)
         features = self.embedding(b.features.to(dtype))
         atom = torch.from_numpy(scheme.leaves.parts).to(b.device)

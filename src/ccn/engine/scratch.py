@@ -12,7 +12,7 @@ import threading
 import torch
 from torch import Tensor
 
-__all__ = ["scratch"]
+__all__ = ["release", "scratch"]
 
 KEEP_BYTES = 1 << 29  # larger buffers are not kept
 _local = threading.local()
@@ -28,3 +28,8 @@ def scratch(rows: int, width: int, like: Tensor) -> Tensor:
     if held is None or held.numel() < need:
         held = buffers[like.dtype] = torch.empty(need, dtype=like.dtype)
     return held[:need].view(rows, width)
+
+
+def release() -> None:
+    """Let go of this thread's working memory."""
+    _local.__dict__.pop("buffers", None)

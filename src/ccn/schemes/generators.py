@@ -9,13 +9,15 @@ per graph, and its schemes are concatenated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
 from ccn.graph import Batch, Graph, batch
@@ -58,9 +60,14 @@ def _bool(m: Any) -> sp.csr_array:
     return m
 
 
+def _identity(where: NDArray[np.bool_]) -> sp.csr_array:
+    """The identity pattern, restricted to some vertices."""
+    return sp.csr_array(sp.dia_array((where[None, :], [0]), shape=(len(where), len(where))))
+
+
 def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
     """The pattern of ``(I + A)^radius``."""
-    reach = sp.csr_array(sp.eye_array(closed.shape[0], dtype=bool, format="csr"))
+    reach = _identity(np.ones(closed.shape[0], dtype=bool))
     for _ in range(radius):
         reach = _bool(closed @ reach)
     return reach
@@ -78,32 +85,51 @@ def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | Non
     return RawLevel(size, parts.indices.astype(np.int64), anchor, b.graph_of, parent, below, child, own=anchor)
 
 
-class _HopScheme:
+class _HopScheme(ABC):
     """Shared by generators with one node per vertex and level: children given as pattern matrices."""
 
+    max_part: int | None
+
+    @abstractmethod
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
         """For each level 1..levels the (n, n) pattern: row i holds the children of node i."""
-        raise NotImplementedError
 
+    @abstractmethod
     def depth(self, levels: int | None) -> int:
         """The number of levels, from the generator itself or from the network."""
-        raise NotImplementedError
+
+    def grow(self, b: Batch, levels: int | None) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
+        """Children and parts of each level.
+
+        A node whose part would exceed ``max_part`` keeps one child, its own node of the level below, so that its
+        part stops growing: this depends on no numbering, and descendants stay subsets.
+        """
+        parts = _identity(np.ones(b.n, dtype=bool))
+        for children in self.children(b, self.depth(levels)):
+            grown = _bool(children @ parts)
+            large = np.diff(grown.indptr) > (b.n if self.max_part is None else self.max_part)
+            if large.any():
+                children = _bool(_identity(~large) @ children + _identity(large))
+                grown = _bool(children @ parts)
+            parts = grown
+            yield children, parts
 
     def compose(self, b: Batch, levels: int | None) -> Composition:
         """The packed scheme of a whole batch."""
-        parts = sp.csr_array(sp.eye_array(b.n, dtype=bool, format="csr"))
-        raw = [_raw(parts, b, 0, None)]
-        for level, children in enumerate(self.children(b, self.depth(levels)), start=1):
-            parts = _bool(children @ parts)
-            raw.append(_raw(parts, b, level, children))
+        raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None)]
+        raw += [
+            _raw(parts, b, level, children) for level, (children, parts) in enumerate(self.grow(b, levels), start=1)
+        ]
         return compose(raw, b.start)
+
+    def _check_max_part(self) -> None:
+        if self.max_part is not None and (not isinstance(self.max_part, int | np.integer) or self.max_part < 1):
+            raise ConfigurationError(f"max_part={self.max_part!r}: it must be a whole number of at least 1, or None")
 
     def __call__(self, graph: Graph, /) -> Scheme:
         b, n = batch([graph]), graph.n
-        parts = sp.csr_array(sp.eye_array(n, dtype=bool, format="csr"))
         part_lists, child_lists = [[(i,) for i in range(n)]], [[()] * n]
-        for level, children in enumerate(self.children(b, self.depth(None)), start=1):
-            parts = _bool(children @ parts)
+        for level, (children, parts) in enumerate(self.grow(b, None), start=1):
             part_lists.append([tuple(x) for x in np.split(parts.indices, parts.indptr[1:-1])])
             child_lists.append([tuple(x + (level - 1) * n) for x in np.split(children.indices, children.indptr[1:-1])])
         top = (len(part_lists) - 1) * n
@@ -123,6 +149,7 @@ class Neighbourhoods(_HopScheme):
         closed: the neighbourhood of i holds i itself. The paper's open one (``closed=False``) leaves
             it out; an isolated vertex then keeps itself as its one child.
         levels: number of levels; inside a network, the network's own.
+        max_part: a node whose part would be larger keeps its own node of the level below as its one child.
 
     Example:
         >>> Neighbourhoods(levels=2)(Graph([(0, 1), (1, 2)], n=3)).parts[3:9]
@@ -132,8 +159,10 @@ class Neighbourhoods(_HopScheme):
 
     closed: bool = True
     levels: int | None = None
+    max_part: int | None = None
 
     def __post_init__(self) -> None:
+        self._check_max_part()
         if self.levels is not None and (not isinstance(self.levels, int | np.integer) or self.levels < 0):
             raise ConfigurationError(f"levels={self.levels!r}: it must be a whole number and not negative")
 
@@ -146,8 +175,7 @@ class Neighbourhoods(_HopScheme):
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
         pattern = _pattern(b)
         own = np.ones(b.n, dtype=bool) if self.closed else np.diff(pattern.indptr) == 0
-        eye = sp.dia_array((own[None, :], [0]), shape=(b.n, b.n))
-        return [_bool(pattern + eye.tocsr())] * levels
+        return [_bool(pattern + _identity(own))] * levels
 
 
 @dataclass(frozen=True)
@@ -155,12 +183,14 @@ class Balls(_HopScheme):
     """Balls of given radii: node i of level l has the part ``{j: d(i, j) <= radii[l]}``.
 
     Its children are the nodes of level l-1 within ``radii[l] - radii[l-1]`` of i. Radii 0, 1, 2
-    give the closed neighbourhood scheme.
+    give the closed neighbourhood scheme. ``max_part`` as in :class:`Neighbourhoods`.
     """
 
     radii: tuple[int, ...] = (0, 1, 2)
+    max_part: int | None = None
 
     def __post_init__(self) -> None:
+        self._check_max_part()
         object.__setattr__(self, "radii", tuple(self.radii))
         if not self.radii or self.radii[0] != 0 or any(a > b for a, b in zip(self.radii, self.radii[1:], strict=False)):
             raise ConfigurationError(f"radii={self.radii}: the first must be 0 and none smaller than the one before")
@@ -169,7 +199,7 @@ class Balls(_HopScheme):
         return len(self.radii) - 1
 
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
-        closed = _bool(_pattern(b) + sp.eye_array(b.n, dtype=bool, format="csr"))
+        closed = _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
         return [_hops(closed, wide - narrow) for narrow, wide in zip(self.radii, self.radii[1:], strict=False)]
 
 

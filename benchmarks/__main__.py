@@ -1,0 +1,270 @@
+"""Run all measurements and write ``results/latest.json``, ``results/latest.md`` and the plots: ``make bench``."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import ccn
+from benchmarks.measure import build, forward_only, interleaved, peak_memory
+from benchmarks.work import FEATURES, generated, molecules, regular
+from benchmarks.yardsticks import GIN, Naive, copy_of, training_step
+
+RESULTS = Path(__file__).parent / "results"
+Row = dict[str, Any]
+
+
+def _net(**options: Any) -> ccn.CCN:
+    torch.manual_seed(0)
+    return ccn.CCN(FEATURES, 1, **{"channels": 16, **options})
+
+
+def _step(net: ccn.CCN, b: ccn.Batch) -> Callable[[], None]:
+    return training_step(lambda: net(b), list(net.parameters()))
+
+
+def machine() -> Row:
+    """What the figures were measured on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        cpu = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        cpu = platform.processor()
+    return {
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "ccn": ccn.__version__,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def goals(graphs: list[ccn.Graph]) -> list[Row]:
+    """The figures that the engine is to reach, each beside its limit, on one core."""
+    b, gin, net = ccn.batch(graphs), GIN(graphs), _net()
+    one, three = _net(order=1), _net(order=3)
+    presets = {name: _net(contractions=name) for name in ("paper10", "all")}
+    activations = [a.data.detach() for a in net.activations(b)]
+    work = {
+        "gin step": training_step(gin, list(gin.parameters())),
+        "gin forward": forward_only(gin),
+        "step": _step(net, b),
+        "forward": forward_only(lambda: net(b)),
+        "order 1": _step(one, b),
+        **{name: _step(p, b) for name, p in presets.items()},
+        "copy": copy_of(activations),
+    }
+    t = interleaved(work, 15, budget=25)
+    maps = interleaved({"gin step": work["gin step"], "maps": lambda: build(net, graphs)}, 10, budget=10)
+    order3 = interleaved({"step": work["step"], "order 3": _step(three, b)}, 2, budget=25)
+    few, naive = graphs[:3], Naive()
+    slow = interleaved({"naive": training_step(lambda: naive(few), list(naive.parameters()))}, 1)["naive"] / len(few)
+    wide = ccn.batch(generated(1024, seed=1))
+    both = {}
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        both[threads] = interleaved({"step": _step(net, wide)}, 5, budget=12)["step"]
+    torch.set_num_threads(1)
+    peak = peak_memory()
+    beyond = peak["peak"] - peak["before"]
+
+    def row(what: str, value: float, limit: float, at_most: bool = True) -> Row:
+        met = value <= limit if at_most else value >= limit
+        return {
+            "what": what,
+            "value": value,
+            "limit": ("at most " if at_most else "at least ") + f"{limit:g}",
+            "met": met,
+        }
+
+    return [
+        row("training step / GIN training step", t["step"] / t["gin step"], 4),
+        row("forward / GIN forward", t["forward"] / t["gin forward"], 6),
+        row("naive training step / ours, per graph", slow / (t["step"] / len(graphs)), 500, at_most=False),
+        row("batch and index maps / GIN training step", maps["maps"] / maps["gin step"], 2),
+        row("paper10 step / distinct step", t["paper10"] / t["step"], 1),
+        row("all step / distinct step", t["all"] / t["step"], 1.05),
+        row("order 1 step / GIN training step", t["order 1"] / t["gin step"], 1.5),
+        row("order 3 step / order 2 step", order3["order 3"] / order3["step"], 20),
+        row("peak memory of a step / bytes of activations", beyond / peak["activations"], 4),
+        row("index maps / bytes of activations", peak["maps"] / peak["activations"], 2),
+        row("one thread / two threads, 1,024 graphs", both[1] / both[2], 1.6, at_most=False),
+        {"what": "training step / copy of all activations", "value": t["step"] / t["copy"], "limit": "", "met": None},
+        {"what": "graphs a second, training", "value": len(graphs) / t["step"], "limit": "", "met": None},
+        {"what": "graphs a second, forward", "value": len(graphs) / t["forward"], "limit": "", "met": None},
+    ]
+
+
+def sweep(graphs: list[ccn.Graph]) -> list[Row]:
+    """Forward and training step as multiples of the GIN training step on the same batch."""
+    settings: list[tuple[str, int, Row]] = [
+        *(
+            (f"order {k}, {p}", 256, {"order": k, "contractions": p})
+            for k in (0, 1, 2)
+            for p in ("paper10", "distinct", "all")
+        ),
+        ("order 3, distinct, 64 graphs", 64, {"order": 3}),
+        *((f"{c} channels", 256, {"channels": c}) for c in (8, 16, 32, 64)),
+        *((f"batch of {n}", n, {}) for n in (16, 64, 256, 1024)),
+    ]
+    pool = [*graphs, *generated(768, seed=2)]
+    out = []
+    for name, count, options in settings:
+        chosen = pool[:count]
+        b, net, gin = ccn.batch(chosen), _net(**options), GIN(chosen)
+        work = {
+            "gin": training_step(gin, list(gin.parameters())),
+            "forward": forward_only(lambda net=net, b=b: net(b)),  # type: ignore[misc]
+            "step": _step(net, b),
+        }
+        t = interleaved(work, 5, budget=6)
+        out.append({"what": name, "forward": t["forward"] / t["gin"], "step": t["step"] / t["gin"]})
+    return out
+
+
+def real() -> list[Row]:
+    """The same on real molecules, where CCN_DATA has them."""
+    out = []
+    for name in ("qm9", "hcep"):
+        graphs = molecules(name)
+        if graphs is not None:
+            b, net, gin = ccn.batch(graphs), _net(), GIN(graphs)
+            work = {"gin": training_step(gin, list(gin.parameters())), "step": _step(net, b)}
+            t = interleaved(work, 3, budget=12)
+            out.append({"what": f"{name}, {len(graphs)} molecules", "step": t["step"] / t["gin"]})
+    return out
+
+
+def _work(net: ccn.CCN, b: ccn.Batch) -> float:
+    """The work that the spec promises to be linear in: entries of pairs, of nodes, and of A within parts."""
+    total = 0.0
+    from ccn.engine.maps import restrict
+
+    for level in ccn.schemes.composition(b, net.scheme, net.levels).levels:
+        k, m = net.orders[1], level.nodes.size
+        nnz = np.diff(restrict(level, b.entries).start)
+        total += float((level.below.size[level.stacked.child] ** k).sum() + (m**k).sum() + (nnz * m ** (k - 1)).sum())
+    return total
+
+
+def growth() -> dict[str, list[Row]]:
+    """Seconds of a training step against the number of graphs, the part size, levels, channels."""
+
+    def timed(net: ccn.CCN, graphs: list[ccn.Graph], x: float) -> Row:
+        b = ccn.batch(graphs)
+        seconds = interleaved({"step": _step(net, b)}, 3, budget=8)["step"]
+        return {"x": x, "seconds": seconds, "work": _work(net, b)}
+
+    pool = generated(4200, seed=3)
+    count = [42, 130, 420, 1300, 4200]
+    return {
+        "vertices": [timed(_net(), pool[:n], float(sum(g.n for g in pool[:n]))) for n in count],
+        "degree": [timed(_net(), regular(400, d), d) for d in (2, 3, 4, 5, 6, 8)],
+        "levels": [timed(_net(levels=n), pool[:64], n) for n in (1, 2, 3, 4)],
+        "channels": [timed(_net(channels=c), pool[:256], c) for c in (8, 16, 32, 64)],
+    }
+
+
+def _exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def plot(curves: dict[str, list[Row]]) -> dict[str, dict[str, float]]:
+    """One picture per curve; the fitted exponents against x and against the work."""
+    from matplotlib.figure import Figure
+
+    fits = {}
+    for name, rows in curves.items():
+        x, y, work = ([r[key] for r in rows] for key in ("x", "seconds", "work"))
+        fits[name] = {"against x": _exponent(x, y)}
+        if name != "channels":
+            fits[name]["against work"] = _exponent(work, y)
+        figure = Figure(figsize=(5, 3.6), layout="constrained")
+        axes = figure.add_subplot()
+        axes.loglog(x, [1000 * s for s in y], "o-")
+        axes.set_xlabel(name)
+        axes.set_ylabel("training step (ms)")
+        shown = ", ".join(f"exponent {key} {value:.2f}" for key, value in fits[name].items())
+        axes.set_title(shown, fontsize=10)
+        axes.grid(True, which="both", alpha=0.3)
+        figure.savefig(RESULTS / f"growth_{name}.png", dpi=120)
+    return fits
+
+
+def table(results: Row) -> str:
+    """The results as Markdown."""
+    m = results["machine"]
+    lines = [
+        "# Last results",
+        "",
+        (
+            f"{m['cpu']}, {m['cores']} cores, Python {m['python']}, PyTorch {m['torch']}, ccn {m['ccn']}; load before "
+            f"the run {m['load_before']:.2f}; {results['seconds']:.0f} s in all. Written by `make bench`."
+        ),
+        "",
+        "## Goals: one core, float32, 16 channels, 2 levels, 26 contractions, 256 generated graphs",
+        "",
+        "| | measured | limit | met |",
+        "|---|---:|---|---|",
+    ]
+    word = {True: "yes", False: "**no**", None: ""}
+    lines += [f"| {r['what']} | {r['value']:,.2f} | {r['limit']} | {word[r['met']]} |" for r in results["goals"]]
+    lines += [
+        "",
+        "## Multiples of the GIN training step on the same batch",
+        "",
+        "| | forward | training step |",
+        "|---|---:|---:|",
+    ]
+    lines += [f"| {r['what']} | {r['forward']:.2f} | {r['step']:.2f} |" for r in results["sweep"]]
+    lines += [f"| {r['what']} | | {r['step']:.2f} |" for r in results["real"]]
+    lines += [
+        "",
+        "## Growth of the training step",
+        "",
+        "| against | exponent | exponent against the work |",
+        "|---|---:|---:|",
+    ]
+    for name, fit in results["exponents"].items():
+        work = f"{fit['against work']:.2f}" if "against work" in fit else ""
+        lines.append(f"| {name} | {fit['against x']:.2f} | {work} |")
+    lines += ["", *(f"![{name}](growth_{name}.png)" for name in results["exponents"]), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure everything on one core (but for the comparison of threads) and write the results."""
+    torch.set_num_threads(1)
+    RESULTS.mkdir(exist_ok=True)
+    began = time.perf_counter()
+    results: Row = {"machine": machine()}
+    graphs = generated(256)
+    steps: list[tuple[str, Callable[[], Any]]] = [
+        ("goals", lambda: goals(graphs)),
+        ("sweep", lambda: sweep(graphs)),
+        ("real", real),
+        ("growth", growth),
+    ]
+    for name, run in steps:
+        print(f"{name} ..", flush=True)
+        results[name] = run()
+        print(f"{name} done after {time.perf_counter() - began:.0f} s", flush=True)
+    results["exponents"] = plot(results["growth"])
+    results["seconds"] = time.perf_counter() - began
+    (RESULTS / "latest.json").write_text(json.dumps(results, indent=1) + "\n")
+    text = table(results)
+    (RESULTS / "latest.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""How things are measured: medians of interleaved repeats, and peak memory in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+
+import torch
+
+import ccn
+from ccn.engine import plan
+from ccn.engine.matrices import Matrices
+from ccn.models import CCN
+from ccn.schemes import composition
+
+
+def interleaved(work: Mapping[str, Callable[[], object]], repeats: int, budget: float = 20.0) -> dict[str, float]:
+    """Median seconds of each piece of work, all taken in turn, so that a slow moment of the machine hits all alike."""
+    times: dict[str, list[float]] = {name: [] for name in work}
+    began = time.perf_counter()
+    for i in range(repeats + 2):
+        for name, run in work.items():
+            start = time.perf_counter()
+            run()
+            if i >= 2:  # the first two are for warming up
+                times[name].append(time.perf_counter() - start)
+        if i >= 4 and time.perf_counter() - began > budget:
+            break
+    return {name: median(t) for name, t in times.items()}
+
+
+def forward_only(run: Callable[[], object]) -> Callable[[], None]:
+    """The same without recording for gradients."""
+
+    def quiet() -> None:
+        with torch.no_grad():
+            run()
+
+    return quiet
+
+
+def build(net: CCN, graphs: list[ccn.Graph]) -> int:
+    """Batch and index maps from graphs, everything a training step needs; returns the maps' bytes."""
+    b = ccn.batch(graphs)
+    scheme = composition(b, net.scheme, net.levels)
+    matrices = Matrices(b, net.adjacency_channels, torch.float32)
+    total = 0
+    for layer, level in zip(net.layers, scheme.levels, strict=True):
+        p = plan(layer.contractions, layer.order, layer.order_out, layer.classes, level.of_atoms)
+        total += matrices.maps(p, level).nbytes
+        matrices.quantities(p, level)
+    return total
+
+
+_PEAK = """
+import json, resource, sys
+import torch
+torch.set_num_threads(1)
+import ccn
+from benchmarks.measure import build
+from benchmarks.work import generated
+from benchmarks.yardsticks import training_step
+graphs = generated({count})
+net = ccn.CCN(16, 1, order={order}, channels=16)
+b = ccn.batch(graphs)
+maps = build(net, graphs)
+with torch.no_grad():
+    activations = sum(a.data.numel() * 4 for a in net.activations(b))
+ccn.engine.scratch.release()
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * resource.getpagesize()
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")
+before = resident()
+training_step(lambda: net(b), list(net.parameters()))()
+with open("/proc/self/status") as f:
+    peak = next(int(line.split()[1]) * 1024 for line in f if line.startswith("VmHWM"))
+print(json.dumps({{"activations": activations, "maps": maps, "before": before, "peak": peak}}))
+"""
+
+
+def peak_memory(order: int = 2, count: int = 256) -> dict[str, int]:
+    """Bytes of activations and maps, and resident memory before and at the peak of a training step (Linux)."""
+    code = _PEAK.format(order=order, count=count)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result: dict[str, int] = json.loads(done.stdout)
+    return result

@@ -1,0 +1,61 @@
+"""Whether a level fits into memory, before anything large is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from ccn.errors import ConfigurationError
+from ccn.schemes.packed import Nodes
+
+__all__ = ["available_bytes", "check_memory", "level_bytes"]
+
+
+def level_bytes(nodes: Nodes, order: int, channels: int, itemsize: int) -> int:
+    """About what a level takes while it is computed: its activation, working memory of twice that, index maps."""
+    return nodes.rows(order) * (3 * channels * itemsize + 128)
+
+
+def available_bytes(device: torch.device) -> int | None:
+    """Free memory, or None where it cannot be told."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return None
+
+
+def _shown(n: float) -> str:
+    return f"{n / 1e9:,.1f} GB" if n >= 1e9 else f"{n / 1e6:,.1f} MB"
+
+
+def check_memory(
+    levels: Sequence[Nodes], orders: Sequence[int], channels: Sequence[int], dtype: torch.dtype, device: torch.device
+) -> None:
+    """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
+
+    Args:
+        levels, orders, channels: of the levels 1, 2, ..
+    """
+    free = available_bytes(device)
+    if free is None:
+        return
+    size = dtype.itemsize
+    for level, (nodes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
+        need = level_bytes(nodes, order, width, size)
+        if need > free:
+            every = list(zip(levels, channels, strict=True))
+            lower = [k for k in range(order) if all(level_bytes(n, k, c, size) <= free for n, c in every)]
+            rows = free / level_bytes(nodes, 0, width, size)  # rows a node may have
+            ways = [f"order={lower[-1]}"] if lower else []
+            ways += [f"levels={level - 1}"] if level > 1 else []
+            ways += [f"a scheme with max_part={int(rows ** (1 / order))}"] if rows >= 1 else []
+            raise ConfigurationError(
+                f"level {level} at order {order} needs {_shown(need)} for {len(nodes):,} nodes with parts of up to "
+                f"{int(nodes.size.max()):,} atoms, and {_shown(free)} are free; what fits: "
+                f"{', '.join([*ways, 'smaller batches'])}"
+            )

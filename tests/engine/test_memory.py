@@ -1,0 +1,53 @@
+"""A level that does not fit is an error that says what would, before anything large is allocated."""
+
+import networkx as nx
+import pytest
+import torch
+
+import ccn
+from ccn.engine import memory
+from ccn.errors import ConfigurationError
+from ccn.schemes import Balls, Neighbourhoods, is_permutation_invariant
+from ccn.testing import assert_covariant
+
+
+def _star(n: int) -> ccn.Graph:
+    return ccn.Graph([(0, i) for i in range(1, n)], n=n)
+
+
+def test_a_graph_too_large_for_the_order_names_bytes_and_settings_that_fit() -> None:
+    graph = _star(3000)  # the hub's part at level 1, and all parts at level 2, are the whole graph
+    with pytest.raises(
+        ConfigurationError,
+        match=r"level 1 at order 3 needs [\d,.]+ GB .* what fits: order=0, a scheme with max_part=\d+",
+    ):
+        ccn.CCN(1, order=3)([graph])
+    assert torch.isfinite(ccn.CCN(1, order=0)([graph])).all()
+
+
+def test_the_settings_that_are_named_do_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = _star(40)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 5_000_000)
+    with pytest.raises(ConfigurationError, match=r"order=1, levels=1, a scheme with max_part=(\d+)") as error:
+        ccn.CCN(1, order=2)([graph])
+    cap = int(str(error.value).split("max_part=")[1].split(",")[0])
+    assert torch.isfinite(ccn.CCN(1, order=1)([graph])).all()
+    assert torch.isfinite(ccn.CCN(1, order=2, levels=1)([graph])).all()
+    assert torch.isfinite(ccn.CCN(1, order=2, scheme=Neighbourhoods(max_part=cap))([graph])).all()
+
+
+@pytest.mark.parametrize("scheme", [Neighbourhoods(levels=3, max_part=4), Balls((0, 1, 3), max_part=5)])
+def test_a_capped_part_stops_growing_whatever_the_numbering(scheme: Neighbourhoods | Balls) -> None:
+    graph = ccn.Graph(list(nx.barbell_graph(4, 3).edges), n=11)
+    made = scheme(graph)  # a Scheme checks that descendants stay subsets
+    largest = max(len(part) for node, part in enumerate(made.parts) if node != made.root)
+    assert largest <= (scheme.max_part or 0)
+    assert is_permutation_invariant(scheme, graph)
+    assert_covariant(ccn.CCN(1, levels=len(made.levels) - 1, scheme=scheme), [graph])
+
+
+def test_a_capped_node_keeps_its_own_node_below_as_its_one_child() -> None:
+    star = Neighbourhoods(levels=2, max_part=3)(_star(6))
+    assert star.parts[6] == (0,)  # the hub would hold all six
+    assert star.children[6] == (0,)
+    assert star.parts[7] == (0, 1)
