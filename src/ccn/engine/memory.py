@@ -40,6 +40,7 @@ def check_memory(
 
     Args:
         levels, orders, channels: of the levels 1, 2, ..
+
     """
     free = available_bytes(device)
     if free is None:
