@@ -80,7 +80,7 @@ class Naive(nn.Module):
             for v in range(g.n):
                 t = stack([promote(f[w], parts[w], above[v]) for w in near[v]], near[v], above[v])
                 h = torch.einsum("abcz,de->abcdez", t, a[above[v]][:, above[v]])
-                q = torch.stack([torch.einsum(f"{c.letters}z->abz", h) for c in self.contractions], dim=2)
+                q = torch.stack([torch.einsum(f"{c.letters}...->ab...", h) for c in self.contractions], dim=2)
                 new.append(torch.relu(torch.einsum("abqi,oqi->abo", q, weight)))
             parts, f = above, new
             read.append(self._read(f))

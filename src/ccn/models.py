@@ -34,6 +34,9 @@ class CCN(nn.Module):
     level aggregates the one below by the six steps of :func:`ccn.reference.aggregate`. The root reads
     the invariants of all nodes of all levels, summed per graph, through an MLP with one hidden layer.
 
+    Order 0 without the adjacency product is sum aggregation: never finer than 1-WL, and strictly coarser on
+    labelled graphs; with ``own=True`` 1-WL is an instance. Higher orders, and the adjacency product, see more.
+
     Args:
         in_features: width of the vertex features.
         out_features: width of the output.

@@ -171,6 +171,13 @@ def test_gradients_reach_features_weights_and_edge_features(order: int, closed: 
     _check(graphs, order=order, scheme=Neighbourhoods(closed=closed), **flags)
 
 
+def test_higher_orders_are_correct() -> None:
+    graphs = [random_graph(3, np.random.default_rng(4), density=0.8), random_graph(1, np.random.default_rng(5))]
+    _check(graphs, order=4, levels=1, channels=2)
+    _check(graphs, order=[1, 2, 3, 4], levels=3, channels=2, contractions="paper10")
+    _check(graphs[:1], order=5, levels=1, channels=1, adjacency=False, own=True)
+
+
 def test_one_list_of_contractions_for_every_level() -> None:
     chosen = [ccn.contractions(5, 2)[i] for i in (0, 3, 17, 49)]
     net = ccn.CCN(3, 1, contractions=chosen)
