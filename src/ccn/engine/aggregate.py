@@ -7,8 +7,8 @@
     gather   table        -> targets                              sparse, block by block of the nodes
     combine  targets      -> output, with A; bias, nonlinearity   sparse, while the block is in cache
 
-and, in the same pass, the invariants of the result. The backward pass saves the input and the
-output only: the gather is transposed and the reductions are made again.
+and, in the same pass, the invariants of the result. The backward pass needs the input and the output
+only: the matrices stand transposed, and the reductions are made again.
 """
 
 from __future__ import annotations
@@ -69,15 +69,13 @@ class _Level:
     invariants: InvariantMaps
     relu: bool
 
-    def fill_table(self, table: Tensor, f: Tensor, mixing: Sequence[Tensor]) -> list[Tensor]:
-        """Reduce and mix: write all table rows, (rows, out); returns the reductions of lower orders, block by block."""
+    def fill_table(self, table: Tensor, f: Tensor, mixing: Sequence[Tensor]) -> Tensor:
+        """Reduce and mix: write all table rows, (rows, out)."""
         k, columns = self.plan.order_in, f.shape[1]
         start = [table[a:b] for a, b in pairwise(self.maps.table_start)]
-        kept = []
         for block, reductions in zip(self.maps.below, self.maps.reductions, strict=True):
             own = f[self.below.rows_of(block, k)]
-            kept.append(reductions.reduce_lower(own))
-            lower = reductions.split(kept[-1])
+            lower = reductions.split(reductions.reduce_lower(own))
             whole = [reductions.reordered(own, i) for i in range(len(self.plan.reductions[k]))]
             for stage, weight, rows in zip(self.plan.stages, mixing, start, strict=True):
                 into = rows.view(-1, weight.shape[1])[self.below.rows_of(block, stage.order)]
@@ -86,7 +84,7 @@ class _Level:
                     continue
                 for i, w in zip(range(stage.first, stage.end), weight.split(columns), strict=True):
                     torch.addmm(into, whole[i], w, beta=0 if i == stage.first else 1, out=into)
-        return kept
+        return table
 
     def others(self, table: Tensor, b: int) -> Tensor:
         """The rows of the targets other than the output in block b."""
@@ -109,8 +107,7 @@ class _Aggregate(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         k, width, nodes = level.plan.order_out, len(bias), level.nodes
         source, mixed = f.detach(), [w.detach() for w in mixing]  # else embedding bags prepare for gradients
-        table = scratch(level.maps.table_start[-1], width, f)
-        lower = level.fill_table(table, source, mixed)
+        table = level.fill_table(scratch(level.maps.table_start[-1], width, f), source, mixed)
         out = f.new_empty(nodes.rows(k), width)
         invariants = out.new_empty(len(nodes), bell(k) * width)
         for b, block in enumerate(level.maps.blocks):
@@ -120,7 +117,7 @@ class _Aggregate(torch.autograd.Function):
                 rows.relu_()
             read = gather(rows, level.invariants.forward[b])
             invariants[block.first : block.end] = read.view(-1, invariants.shape[1])
-        ctx.save_for_backward(f, quantities, bias, out if level.relu else None, *mixing, *lower)
+        ctx.save_for_backward(f, quantities, bias, out if level.relu else None, *mixing)
         return out, invariants
 
     @staticmethod
@@ -129,8 +126,7 @@ class _Aggregate(torch.autograd.Function):
         level: _Level = ctx.level
         plan, maps, nodes = level.plan, level.maps, level.nodes
         saved: list[Any] = [None if t is None else t.detach() for t in ctx.saved_tensors]
-        f, quantities, bias, out, *rest = saved
-        mixing, lower = rest[: len(plan.stages)], rest[len(plan.stages) :]
+        f, quantities, bias, out, *mixing = saved
         if g_out is None and g_inv is None:
             return (None,) * (4 + len(mixing))
         _, need_f, need_quantities, *_ = ctx.needs_input_grad
@@ -156,12 +152,12 @@ class _Aggregate(torch.autograd.Function):
             if maps.combine_back is not None:
                 x[size:] = gather(g, maps.combine_back.bags[b], level.values.combine_back[b])
         g_quantities = _quantity_gradient(level, f, quantities, mixing, g_targets) if need_quantities else None
-        g_f, g_mixing = _mix_backward(level, f, mixing, lower, g_targets, need_f)
+        g_f, g_mixing = _mix_backward(level, f, mixing, g_targets, need_f)
         return None, g_f, g_quantities, g_bias, *g_mixing
 
 
 def _mix_backward(
-    level: _Level, f: Tensor, mixing: Sequence[Tensor], lower: Sequence[Tensor], g_targets: Tensor, need_f: bool
+    level: _Level, f: Tensor, mixing: Sequence[Tensor], g_targets: Tensor, need_f: bool
 ) -> tuple[Tensor | None, list[Tensor]]:
     """Gradients of F and of the mixing matrices, block by block of the children, from those of the targets."""
     plan, maps, columns, k = level.plan, level.maps, f.shape[1], level.plan.order_in
@@ -169,9 +165,10 @@ def _mix_backward(
     g_mixing = [torch.zeros_like(w) for w in mixing]
     for b, (block, reductions) in enumerate(zip(maps.below, maps.reductions, strict=True)):
         rows_k = level.below.rows_of(block, k)
-        own, x = f[rows_k], reductions.split(lower[b])
-        buffer = torch.zeros_like(lower[b])
-        g_x = reductions.split(buffer)
+        own = f[rows_k]
+        lower = reductions.reduce_lower(own)
+        buffer = torch.zeros_like(lower)
+        x, g_x = reductions.split(lower), reductions.split(buffer)
         g_whole: dict[int, Tensor] = {} if g_f is None else {0: g_f[rows_k]}
         for s, stage in enumerate(plan.stages):
             g = gather(g_targets, maps.back[s].bags[b], level.values.back[s][b]).view(-1, mixing[s].shape[1])
@@ -202,8 +199,7 @@ def _quantity_gradient(
 ) -> Tensor:
     """The gradient of the quantities of A: for every entry of a matrix, gradient of its row times what it reads."""
     maps, out = level.maps, torch.zeros_like(quantities)
-    table = f.new_empty(maps.table_start[-1], g_targets.shape[1])
-    level.fill_table(table, f, mixing)
+    table = level.fill_table(f.new_empty(maps.table_start[-1], g_targets.shape[1]), f, mixing)
 
     def add(matrix: Matrix, b: int, g: Tensor, x: Tensor) -> None:
         bag, number = matrix.bags[b], matrix.numbers[b]

@@ -8,6 +8,7 @@ the full diagonal last.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,24 +41,27 @@ class InvariantMaps:
         return sum(bag.nbytes for bag in (*self.forward, *self.backward))
 
 
+@lru_cache(maxsize=1024)
+def _at_node(order: int, m: int) -> tuple[sp.csr_array, sp.csr_array]:
+    """The matrix at one node of size m, (Bell(order), m^order), and its transpose."""
+    read = [places(groups, m) for groups in reversed(list(set_partitions(range(order))))]
+    row = np.repeat(np.arange(len(read)), [len(r) for r in read])
+    one = sp.csr_array((np.ones(len(row), bool), (row, np.concatenate(read))), shape=(len(read), m**order))
+    return one, sp.csr_array(one.T)
+
+
 def _build(nodes: Nodes, order: int) -> InvariantMaps:
     """Among nodes of one size the matrix is the same at every node: written down once and tiled."""
-    partitions = list(set_partitions(range(order)))[::-1]
-    one, back = {}, {}
-    for m in {run.m for run in nodes.runs}:
-        read = [places(groups, m) for groups in partitions]
-        row = np.repeat(np.arange(len(read)), [len(r) for r in read])
-        one[m] = sp.csr_array((np.ones(len(row), bool), (row, np.concatenate(read))), shape=(len(read), m**order))
-        back[m] = sp.csr_array(one[m].T)
     blocks = nodes.blocks(order)
-    return InvariantMaps(blocks, [_tiled(one, b) for b in blocks], [_tiled(back, b) for b in blocks])
+    forward, backward = ([_tiled(order, back, b) for b in blocks] for back in (0, 1))
+    return InvariantMaps(blocks, forward, backward)
 
 
-def _tiled(one: dict[int, sp.csr_array], block: Block) -> Bag:
+def _tiled(order: int, back: int, block: Block) -> Bag:
     """The block-diagonal matrix with one copy per node."""
     index, length, start = [], [], 0
     for run in block.runs:
-        x = one[run.m]
+        x = _at_node(order, run.m)[back]
         shift = start + np.arange(run.nodes, dtype=np.int32) * np.int32(x.shape[1])
         index.append((shift[:, None] + x.indices.astype(np.int32)).reshape(-1))
         length.append(np.tile(np.diff(x.indptr).astype(np.int32), run.nodes))

@@ -239,7 +239,7 @@ def _combine_entries(
     """Node, output row and target row (both within the node) and place of the weight, (n, entries), for a run."""
     m, span = run.m, slice(run.first, run.end)
     if target.factor in ("one", "row", "column"):
-        out = places([*target.axes, *target.new], m)[None]  # the first index is the fastest
+        out = places((*target.axes, *target.new), m)[None]  # the first index is the fastest
         low = np.tile(np.arange(m**target.order, dtype=np.int32), m ** len(target.new))[None]
         weight: Index | None = None
         if target.factor != "one":

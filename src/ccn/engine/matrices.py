@@ -31,6 +31,12 @@ class Quantities:
     combine: Values
     combine_back: Values
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vector and of all values."""
+        values = [v for of in (self.output, self.others, *self.back, self.combine, self.combine_back) for v in of]
+        return sum(v.numel() * v.element_size() for v in (self.vector, *values) if v is not None)
+
 
 class Matrices:
     """Channels of A for one batch in one dtype; everything is computed when a plan first needs it."""

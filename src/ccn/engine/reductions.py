@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -77,24 +78,31 @@ class BlockReductions:
         into += g if order is None else g.index_select(0, order[1])
 
 
-def places(groups: Sequence[tuple[int, ...]], m: int) -> Index:
+@lru_cache(maxsize=4096)
+def places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
     out = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
         out = (out[:, None] + step[None, :]).reshape(-1)
+    out.flags.writeable = False
     return out
 
 
-def _lower_run(
-    reductions: Sequence[Reduction], run: Run, base: Index, centre: Index
-) -> tuple[Index, Index, NDArray[np.bool_] | None]:
-    """One order in one run: the row of F behind every entry, entries per row of X, and which exist (None: all)."""
-    m = run.m
+@lru_cache(maxsize=4096)
+def _pattern(reductions: tuple[Reduction, ...], m: int) -> tuple[Index, Index, Index]:
+    """At a node of size m: row offsets (m^g, entries), factors of the centre's place, entries per reduction."""
     blocks = [places(r.kept, m)[:, None] + places(r.summed, m)[None, :] for r in reductions]
     lengths = np.array([b.shape[1] for b in blocks], dtype=np.int32)
     factor = np.repeat(np.array([sum(m**a for a in r.centre) for r in reductions], dtype=np.int32), lengths)
-    offset = np.concatenate(blocks, axis=1)
+    return np.concatenate(blocks, axis=1), factor, lengths
+
+
+def _lower_run(
+    reductions: tuple[Reduction, ...], run: Run, base: Index, centre: Index
+) -> tuple[Index, Index, NDArray[np.bool_] | None]:
+    """One order in one run: the row of F behind every entry, entries per row of X, and which exist (None: all)."""
+    offset, factor, lengths = _pattern(reductions, run.m)
     missing = bool((centre < 0).any()) and bool(factor.any())
     at = np.maximum(centre, 0) if missing else centre
     index = (base[:, None] + at[:, None] * factor)[:, None, :] + offset
@@ -109,7 +117,7 @@ def _reordering(r: Reduction, block: Block, base: Sequence[Index]) -> tuple[Tens
     k = r.order
     if r.kept == numbered(k):
         return None
-    inverse = [(r.kept.index((a,)),) for a in range(k)]
+    inverse = tuple((r.kept.index((a,)),) for a in range(k))
     both = [
         np.concatenate(
             [(b[:, None] + places(axes, run.m)).reshape(-1) for run, b in zip(block.runs, base, strict=True)]

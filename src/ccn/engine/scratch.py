@@ -24,10 +24,10 @@ def scratch(rows: int, width: int, like: Tensor) -> Tensor:
     if like.device.type != "cpu" or need * like.element_size() > KEEP_BYTES:
         return like.new_empty(rows, width)
     buffers: dict[torch.dtype, Tensor] = _local.__dict__.setdefault("buffers", {})
-    held = buffers.get(like.dtype)
-    if held is None or held.numel() < need:
-        held = buffers[like.dtype] = torch.empty(need, dtype=like.dtype)
-    return held[:need].view(rows, width)
+    if like.dtype not in buffers or buffers[like.dtype].numel() < need:
+        buffers.pop(like.dtype, None)  # let go of the old one before there is a new one
+        buffers[like.dtype] = torch.empty(need, dtype=like.dtype)
+    return buffers[like.dtype][:need].view(rows, width)
 
 
 def release() -> None:

@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 __all__ = ["Block", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose", "ranges"]
@@ -127,7 +128,8 @@ class Nodes:
         return [Run(int(self.size[a]), a, b) for a, b in pairwise(edge)]
 
     def blocks(self, order: int) -> list[Block]:
-        """The nodes cut into blocks of at most BLOCK_ROWS rows (and at least one node)."""
+        """The nodes cut into blocks of at most BLOCK_ROWS rows per thread (and at least one node)."""
+        most = BLOCK_ROWS * torch.get_num_threads()
         out: list[Block] = []
         room = 0
         runs: list[Run] = []
@@ -138,7 +140,7 @@ class Nodes:
                     out.append(Block(tuple(runs)))
                     runs = []
                 if not runs:
-                    room = BLOCK_ROWS
+                    room = most
                 b = min(run.end, a + max(1, room // rows))
                 runs.append(Run(run.m, a, b))
                 room -= (b - a) * rows
