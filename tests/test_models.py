@@ -200,6 +200,67 @@ def test_errors_name_the_argument() -> None:
             call()
 
 
+def test_lists_of_contractions_round_trip_and_keep_their_channels() -> None:
+    channels: list[Any] = [ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures(2)]
+    for options in ({"own": True}, {"adjacency": "both"}):
+        net = ccn.CCN(3, 1, adjacency_channels=channels, **options)
+        listed: Any = list(net.layers[0].contractions)
+        again = ccn.CCN(3, 1, adjacency_channels=channels, contractions=listed, **options)
+        assert again.layers[0].contractions == net.layers[0].contractions
+    plain = ccn.contractions(5, 2)[3]
+    spread = ccn.CCN(3, 1, adjacency_channels=channels, contractions=[plain]).layers[0].contractions
+    assert [c.channel for c in spread] == [0, 1, 2]
+    with pytest.raises(ConfigurationError, match="this layer needs 2 to 1 or 4 to 1"):
+        ccn.CCN(3, 1, order=1, adjacency="both", contractions=[*ccn.contractions(4, 1), plain])
+
+
+def test_contractions_that_all_vanish_leave_the_bias() -> None:
+    zero = ccn.contractions(5, 2)[0]  # abxxx->ab: the diagonal of A
+    net = ccn.CCN(3, 1, contractions=[zero])
+    a = net.activations(_pair())[1]
+    torch.testing.assert_close(a.data, torch.relu(net.layers[0].bias).expand_as(a.data))
+    net(_pair()).sum().backward()
+
+
+def test_orders_may_grow_where_children_may_be_free() -> None:
+    """T reaches the order, U may not, and then contributes nothing."""
+    open_scheme = Neighbourhoods(closed=False)
+    net = ccn.CCN(3, 1, order=[1, 1, 2], adjacency=False, scheme=open_scheme)
+    assert net.layers[1].contractions_free == ()
+    assert net(_pair()).shape == (2, 1)
+    net(_pair()).sum().backward()
+
+
+def test_settings_of_any_whole_type_and_schemes_of_any_kind_work() -> None:
+    class Generator:
+        """Compares by value and so cannot be hashed."""
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Generator)
+
+        def __call__(self, graph: ccn.Graph, /) -> ccn.Scheme:
+            return Neighbourhoods(levels=2)(graph)
+
+    net = ccn.CCN(np.int64(3), 1, order=np.int64(2), channels=np.int64(4), scheme=Generator())  # type: ignore[arg-type]
+    assert net(_pair()).shape == (2, 1)
+    assert ccn.CCN(3, 1, adjacency_channels=ccn.adjacency.Power(2))(_pair()).shape == (2, 1)  # type: ignore[arg-type]
+    deep = ccn.CCN(3, 1, levels=3, scheme=Balls((0, 1)))
+    assert [len(a) for a in deep.activations(_pair())] == [9, 9, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"order": 1.5}, {"order": None}, {"adjacency": None}, {"levels": 2.0}, {"in_features": "a"}, {"scheme": 3},
+        {"contractions": []}, {"adjacency_channels": []}, {"order": True}, {"channels": 0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_bad_settings_are_configuration_errors(bad: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        ccn.CCN(**{"in_features": 3, **bad})
+
+
 def test_children_of_different_heights_need_one_order_and_the_error_names_node_and_child() -> None:
     def scheme(g: ccn.Graph) -> ccn.Scheme:
         return ccn.Scheme([(0,), (1,), (2,), (0, 1), (0, 1, 2), (0, 1, 2)], [(), (), (), (0, 1), (3, 2), (4,)])

@@ -11,7 +11,7 @@ the same on a whole batch. Values are differentiable in edge weights and edge fe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import torch
@@ -19,7 +19,8 @@ from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import ConfigurationError, GraphError
-from ccn.graph import Batch, Graph, Int, entry_weights
+from ccn.graph import Batch, Graph, entry_weights
+from ccn.ragged import Int, ranges, starts
 
 __all__ = ["AdjacencyChannel", "EdgeFeatures", "Normalised", "Power", "Weights"]
 
@@ -36,12 +37,12 @@ class AdjacencyChannel(Protocol):
         """The class of these matrices for graphs of the given class."""
         ...
 
-    def dense(self, graph: Graph) -> Tensor:
-        """(width, n, n), by the formula."""
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        """(width, n, n), by the formula, computed in the given dtype."""
         ...
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
-        """Places (2, nnz), in row order, and values (nnz, width) for a batch."""
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        """Places (2, nnz), in row order, and values (nnz, width) for a batch, computed in the given dtype."""
         ...
 
 
@@ -54,11 +55,11 @@ class Weights:
     def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
         return graphs
 
-    def dense(self, graph: Graph) -> Tensor:
-        return graph.adjacency()[None]
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        return graph.adjacency(dtype)[None]
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
-        return b.entries, entry_weights(b.weights, b.entry_edge).to(b.device)[:, None]
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        return b.entries, entry_weights(b.weights, b.entry_edge, dtype).to(b.device)[:, None]
 
 
 @dataclass(frozen=True)
@@ -78,15 +79,15 @@ class Normalised:
     def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
         return MatrixClass(graphs.directed or self.kind == "random_walk", graphs.self_loops)
 
-    def dense(self, graph: Graph) -> Tensor:
-        a = graph.adjacency()
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        a = graph.adjacency(dtype)
         r, c = a.abs().sum(1), a.abs().sum(0)
         one = torch.ones_like(r)
         r, c = torch.where(r > 0, r, one), torch.where(c > 0, c, one)
         return (a / r[:, None] if self.kind == "random_walk" else a / (r[:, None] * c[None, :]).sqrt())[None]
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
-        w = entry_weights(b.weights, b.entry_edge).to(b.device)
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        w = entry_weights(b.weights, b.entry_edge, dtype).to(b.device)
         row, col = torch.from_numpy(b.entries).to(w.device)
         r = w.new_zeros(b.n).index_add(0, row, w.abs())
         if self.kind == "random_walk":
@@ -109,13 +110,13 @@ class Power:
     def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
         return MatrixClass(graphs.directed, graphs.self_loops or self.p > 1)
 
-    def dense(self, graph: Graph) -> Tensor:
-        power: Tensor = torch.linalg.matrix_power(graph.adjacency(), self.p)
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        power: Tensor = torch.linalg.matrix_power(graph.adjacency(dtype), self.p)
         return power[None]
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
         steps, entries = b.cached(("walks", self.p), lambda: _walks(b, self.p))
-        w = entry_weights(b.weights, b.entry_edge).to(b.device)
+        w = entry_weights(b.weights, b.entry_edge, dtype).to(b.device)
         values = w
         for before, last, target, count in steps:
             product = values[before.to(w.device)] * w[last.to(w.device)]
@@ -125,8 +126,6 @@ class Power:
 
 def _walks(b: Batch, p: int) -> tuple[list[tuple[Tensor, Tensor, Tensor, int]], Int]:
     """For each further step: the walk so far, the entry it goes on with, the place they end in."""
-    from ccn.schemes.packed import ranges, starts
-
     row_start = starts(np.bincount(b.entries[0], minlength=b.n))
     entries, steps = b.entries, []
     for _ in range(p - 1):
@@ -153,33 +152,31 @@ class EdgeFeatures:
         if values is not None and found != self.width:
             raise GraphError(f"the network reads {self.width} edge features, the graphs have {found}")
 
-    def dense(self, graph: Graph) -> Tensor:
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
         self._check(graph.edge_features)
-        values = self._values(graph.edge_features, len(graph.entry_edge), graph.entry_edge)
+        values = self._values(graph.edge_features, len(graph.entry_edge), graph.entry_edge, dtype)
         row, col = torch.from_numpy(graph.entries)
         return values.new_zeros(self.width, graph.n, graph.n).index_put(
             (torch.arange(self.width)[:, None], row, col), values.T
         )
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
         self._check(b.edge_features)
-        return b.entries, self._values(b.edge_features, len(b.entry_edge), b.entry_edge)
+        return b.entries, self._values(b.edge_features, len(b.entry_edge), b.entry_edge, dtype)
 
-    def _values(self, values: Tensor | None, nnz: int, entry_edge: Int) -> Tensor:
+    def _values(self, values: Tensor | None, nnz: int, entry_edge: Int, dtype: torch.dtype) -> Tensor:
         if values is None:
             if nnz:
                 raise GraphError(f"the network reads {self.width} edge features, but the graphs have none")
-            return torch.zeros(0, self.width)
-        values = values if values.is_floating_point() else values.to(torch.get_default_dtype())
-        return values[torch.from_numpy(entry_edge).to(values.device)]
+            return torch.zeros(0, self.width, dtype=dtype)
+        return values.to(dtype)[torch.from_numpy(entry_edge).to(values.device)]
 
 
-def cache_key(b: Batch, channel: Any) -> tuple[Any, ...]:
-    """Identifies the values of a channel on a batch for as long as they stay the same."""
-    sources = (b.weights, b.edge_features)
-    return (channel, *((id(s), s._version) if s is not None else None for s in sources))
+def sources(b: Batch) -> list[Tensor]:
+    """The tensors that the values of the channels are made of."""
+    return [s for s in (b.weights, b.edge_features) if s is not None]
 
 
 def needs_grad(b: Batch) -> bool:
     """Whether gradients are wanted for what the channels are made of."""
-    return any(s is not None and s.requires_grad for s in (b.weights, b.edge_features))
+    return any(s.requires_grad for s in sources(b))

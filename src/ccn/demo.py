@@ -26,7 +26,7 @@ Split = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 # Learning rate and options of each network; rate and normalisation were chosen on the validation parts of other splits.
 NETWORKS: dict[str, tuple[float, dict[str, Any]]] = {
-    "CCN, order 2, with A": (1e-2, {"order": 2, "channels": 16, "adjacency": "both", "own": True}),
+    "CCN, order 2, with A": (1e-2, {"order": 2, "channels": 16}),
     "message passing (order 0, own, no A)": (
         3e-3,
         {"order": 0, "channels": 64, "adjacency": False, "own": True, "norm": "batch"},

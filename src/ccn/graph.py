@@ -10,24 +10,23 @@ structure alone (composition schemes and index maps), so that they are built onc
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
+from ccn.ragged import Cache, Int, starts
 
 if TYPE_CHECKING:
     import networkx
 
 __all__ = ["Batch", "Graph", "as_graph", "batch"]
-
-Int = NDArray[np.int64]
 
 
 def prefix(name: str | None) -> str:
@@ -43,6 +42,8 @@ def real_tensor(values: Any, what: str, where: str) -> Tensor:
         raise GraphError(f"{where}{what} are not a rectangular array of numbers ({error})") from None
     if not isinstance(values, Tensor | np.ndarray) and tensor.is_floating_point():
         tensor = tensor.to(torch.get_default_dtype())
+    if tensor.layout != torch.strided:
+        raise GraphError(f"{where}{what} are a sparse tensor; give a dense one, for example with .to_dense()")
     if tensor.is_complex():
         raise GraphError(f"{where}{what} are complex; ccn works with real numbers")
     return tensor
@@ -145,8 +146,10 @@ class Graph:
         self.features = finite_tensor(features, "features", where)
         if self.features.ndim == 1:
             self.features = self.features[:, None]
-        if self.features.ndim != 2:
-            raise GraphError(f"{where}features must have shape (n, width), got {tuple(self.features.shape)}")
+        if self.features.ndim != 2 or self.features.shape[1] == 0:
+            raise GraphError(
+                f"{where}features must have shape (n, width), width at least 1, got {tuple(self.features.shape)}"
+            )
         self.n = _count(len(self.features), where) if count is None else count
         if len(self.features) != self.n:
             raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
@@ -233,9 +236,9 @@ class Graph:
             key, number = key[keep], number[keep]
         return np.stack([key // self.n, key % self.n]), number
 
-    def adjacency(self) -> Tensor:
-        """A as a dense (n, n) tensor; gradients flow to the weights."""
-        w = entry_weights(self.weights, self.entry_edge)
+    def adjacency(self, dtype: torch.dtype | None = None) -> Tensor:
+        """A as a dense (n, n) tensor, by default of the weights' dtype; gradients flow to the weights."""
+        w = entry_weights(self.weights, self.entry_edge, dtype)
         index = torch.from_numpy(self.entries)
         return torch.zeros(self.n, self.n, dtype=w.dtype, device=w.device).index_put((index[0], index[1]), w)
 
@@ -297,11 +300,11 @@ class Graph:
         return from_smiles(smiles, **options)
 
 
-def entry_weights(weights: Tensor | None, entry_edge: Int) -> Tensor:
+def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | None = None) -> Tensor:
     """The values of the nonzero places of A, one per entry."""
     if weights is None:
-        return torch.ones(len(entry_edge))
-    return weights[torch.from_numpy(entry_edge).to(weights.device)]
+        return torch.ones(len(entry_edge), dtype=dtype)
+    return weights.to(weights.dtype if dtype is None else dtype)[torch.from_numpy(entry_edge).to(weights.device)]
 
 
 class Batch:
@@ -329,8 +332,8 @@ class Batch:
                     f"graph {i}: features have width {g.features.shape[1]}, "
                     f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
                 )
-        self.start = _starts([g.n for g in self.graphs])
-        edge_start = _starts([len(g.edges) for g in self.graphs])
+        self.start = starts([g.n for g in self.graphs])
+        edge_start = starts([len(g.edges) for g in self.graphs])
         nnz = [g.entries.shape[1] for g in self.graphs]
         self.n = int(self.start[-1])
         self.features = torch.cat([g.features for g in self.graphs])
@@ -338,7 +341,7 @@ class Batch:
         self.entry_edge: Int = np.concatenate([g.entry_edge for g in self.graphs]) + np.repeat(edge_start[:-1], nnz)
         self.weights = self._edge_values("weights", [g.weights for g in self.graphs])
         self.edge_features = self._edge_values("edge_features", [g.edge_features for g in self.graphs])
-        self._cache: dict[Hashable, Any] = {}
+        self.cached = Cache()
 
     def _edge_values(self, what: str, values: list[Tensor | None]) -> Tensor | None:
         given = [v for v in values if v is not None]
@@ -386,21 +389,11 @@ class Batch:
             setattr(moved, name, None if value is None else value.to(device))
         return moved
 
-    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """What was stored under ``key``, built the first time: for structure, never for values."""
-        if key not in self._cache:
-            self._cache[key] = build()
-        return self._cache[key]
-
 
 def _renumbered(mol: Any, order: Int) -> Any:
     from rdkit.Chem import RenumberAtoms
 
     return RenumberAtoms(mol, order.tolist())
-
-
-def _starts(counts: Sequence[int]) -> Int:
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
 def as_graph(thing: Any, where: str = "") -> Graph:

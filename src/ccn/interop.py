@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ccn.errors import DependencyError, GraphError
-from ccn.graph import Graph, Int, finite_tensor, prefix, real_tensor
+from ccn.graph import Graph, finite_tensor, prefix, real_tensor
+from ccn.ragged import Int
 
 if TYPE_CHECKING:
     import networkx

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +21,7 @@ from ccn.layers.activation import Activation
 from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
-from ccn.schemes.packed import Level
+from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["CCN"]
 
@@ -91,11 +92,12 @@ class CCN(nn.Module):
         hidden: int = 64,
     ) -> None:
         super().__init__()
-        for name, value in (("in_features", in_features), ("out_features", out_features), ("hidden", hidden)):
-            if value < 1:
-                raise ConfigurationError(f"{name}={value}: it must be at least 1")
-        if levels < 0:
-            raise ConfigurationError(f"levels={levels}: it must not be negative")
+        in_features, out_features = _whole("in_features", in_features, 1), _whole("out_features", out_features, 1)
+        levels, hidden = _whole("levels", levels, 0), _whole("hidden", hidden, 1)
+        if not callable(scheme):
+            raise ConfigurationError(f"scheme={scheme!r}: give a function from a graph to its ccn.Scheme")
+        if not isinstance(adjacency_channels, Sequence):
+            adjacency_channels = (adjacency_channels,)
         self.in_features, self.levels = in_features, levels
         self.orders = _per_level("order", order, levels + 1, least=0)
         self.channels = _per_level("channels", channels, levels + 1, least=1)
@@ -151,7 +153,7 @@ class CCN(nn.Module):
             raise GraphError(
                 f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}"
             )
-        for name in ("directed", "self_loops"):
+        for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
                 i = next(i for i, g in enumerate(b.graphs) if getattr(g, name))
                 raise ConfigurationError(f"graph {i} has {name}=True; make the network with {name}=True to read it")
@@ -192,8 +194,11 @@ class CCN(nn.Module):
             )
 
     def activations(self, graphs: Any) -> list[Activation]:
-        """The activation of every level 0..levels that the graphs' schemes have."""
-        return list(self._run(self._batch(graphs)))
+        """The activation of every level 0..levels; one without nodes where no graph's scheme reaches that far."""
+        done = list(self._run(self._batch(graphs)))
+        for order, channels in zip(self.orders[len(done) :], self.channels[len(done) :], strict=True):
+            done.append(Activation(done[0].data.new_zeros(0, channels), Nodes.none(), order))
+        return done
 
     def embed(self, graphs: Any, per: Literal["graph", "vertex"] = "graph") -> Tensor:
         """The invariants of all levels side by side, one row per graph or, ``per="vertex"``, per vertex.
@@ -232,14 +237,24 @@ class _Rescale(nn.Module):
         return z * self.scale
 
 
+def _whole(name: str, value: Any, least: int) -> int:
+    """A whole number of any kind as an int."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or number < least:
+        raise ConfigurationError(f"{name}={value!r}: it must be a whole number of at least {least}")
+    return number
+
+
 def _per_level(name: str, value: Any, count: int, least: int | None = None) -> list[Any]:
     """One value per level, from one for all or from a list of the right length."""
-    values = [value] * count if isinstance(value, int | str) else list(value)
+    listed = isinstance(value, Iterable) and not isinstance(value, str)
+    values = list(value) if listed else [value] * count
     if len(values) != count:
         raise ConfigurationError(f"{name}={value}: give one value, or {count} of them for this number of levels")
-    if least is not None and any(not isinstance(v, int) or v < least for v in values):
-        raise ConfigurationError(f"{name}={value}: every value must be a whole number of at least {least}")
-    return values
+    return values if least is None else [_whole(name, v, least) for v in values]
 
 
 def _choices(value: Choice | Sequence[Choice], levels: int) -> list[Choice]:

@@ -120,7 +120,7 @@ def activations(net: CCN, graph: Graph) -> list[list[Child]]:
     dtype = net.embedding.weight.dtype
     generator: Any = net.scheme
     scheme = generator(g)
-    a = [c.dense(g).to(dtype) for c in net.adjacency_channels]
+    a = [c.dense(g, dtype) for c in net.adjacency_channels]
     matrix = torch.cat(a) if a else torch.zeros(0, g.n, g.n, dtype=dtype)
     leaf = net.embedding(g.features.to(dtype))
     done: dict[int, Child] = {}

@@ -109,3 +109,14 @@ def test_a_scheme_is_drawn_with_its_parts_to_svg_or_png_only(tmp_path: Path, suf
             assert "<!-- {" + ", ".join(f"e{a + 1}" for a in part) + "} -->" in path.read_text()
     with pytest.raises(CCNError, match=r"\.svg or \.png"):
         Scheme(PARTS, CHILDREN).draw(tmp_path / "figure.pdf")
+
+
+def test_parts_anchors_and_names_must_fit() -> None:
+    with pytest.raises(SchemeError, match="whole numbers"):
+        Scheme([[0.7], [1.2], [0, 1]], [(), (), (0, 1)])  # type: ignore[list-item]
+    with pytest.raises(SchemeError, match="whole numbers"):
+        Scheme([(0,)], [()], anchors=["a"])  # type: ignore[list-item]
+    with pytest.raises(SchemeError, match="a leaf's anchor is its atom 0"):
+        Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)], anchors=[1, None, None])
+    with pytest.raises(CCNError, match="1 names for 2 atoms"):
+        Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)]).draw("unused.svg", names=["a"])

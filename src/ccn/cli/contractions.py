@@ -29,11 +29,8 @@ def contractions(
     children's tensors and then the stack; A follows) and the contraction it is equal to for the class of
     A, or zero.
 
-    Examples
-    --------
-        ccn contractions --order 2 --adjacency            the 50 of the paper, 26 of them distinct
-
-        ccn contractions --order 1 --adjacency --directed --json
+    For example, `ccn contractions --order 2 --adjacency` lists the 50 of the paper, 26 of them distinct, and
+    `ccn contractions --order 1 --adjacency --directed --json` prints for machines.
 
     Parameters
     ----------

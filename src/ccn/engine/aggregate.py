@@ -46,7 +46,7 @@ def mixing_matrices(plan: Plan, weight: Tensor) -> list[Tensor]:
     device = weight.device
     chosen = torch.tensor([i for i, _ in live], dtype=torch.long, device=device)
     number = [start[s] + r * len(plan.stages[s].slots) + slot for _, (s, r, slot) in live]
-    rows = weight[:, chosen].permute(1, 2, 0).reshape(len(live), -1)
+    rows = weight[:, chosen].permute(1, 2, 0).reshape(len(live), width * out)
     cells = weight.new_zeros(start[-1], width * out)
     cells = cells.index_add(0, torch.tensor(number, dtype=torch.long, device=device), rows)
     matrices = []

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from ccn.algebra.partitions import set_partitions
 from ccn.engine.bags import Bag, gather, int32
-from ccn.engine.reductions import places
+from ccn.engine.reductions import SMALL, places
 from ccn.schemes.packed import Block, Nodes
 
 __all__ = ["InvariantMaps", "invariant_maps", "invariants"]
@@ -36,18 +36,21 @@ class InvariantMaps:
         """The same on another device."""
         return InvariantMaps(self.blocks, *([b.to(device) for b in of] for of in (self.forward, self.backward)))
 
-    @property
-    def nbytes(self) -> int:
-        return sum(bag.nbytes for bag in (*self.forward, *self.backward))
 
-
-@lru_cache(maxsize=1024)
 def _at_node(order: int, m: int) -> tuple[sp.csr_array, sp.csr_array]:
+    """The matrix at one node; small ones are kept, since batches share them."""
+    return (_small_matrix if m**order <= SMALL else _matrix)(order, m)
+
+
+def _matrix(order: int, m: int) -> tuple[sp.csr_array, sp.csr_array]:
     """The matrix at one node of size m, (Bell(order), m^order), and its transpose."""
     read = [places(groups, m) for groups in reversed(list(set_partitions(range(order))))]
     row = np.repeat(np.arange(len(read)), [len(r) for r in read])
     one = sp.csr_array((np.ones(len(row), bool), (row, np.concatenate(read))), shape=(len(read), m**order))
     return one, sp.csr_array(one.T)
+
+
+_small_matrix = lru_cache(maxsize=256)(_matrix)
 
 
 def _build(nodes: Nodes, order: int) -> InvariantMaps:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ccn.adjacency import AdjacencyChannel, cache_key, needs_grad
+from ccn.adjacency import AdjacencyChannel, needs_grad, sources
 from ccn.engine.maps import Maps, Matrix, MatrixQuantities, Restriction, build_maps, build_quantities, restrict
 from ccn.engine.plan import Plan
-from ccn.graph import Batch, Int
+from ccn.graph import Batch
+from ccn.ragged import Int
 from ccn.schemes.packed import Level
 
 __all__ = ["Matrices", "Quantities"]
@@ -48,11 +49,13 @@ class Matrices:
     def sparse(self) -> list[tuple[Int, Tensor]]:
         """Places and values of every channel."""
         if self._sparse is None:
-            self._sparse = [c.sparse(self.batch) for c in self.channels]
+            self._sparse = [c.sparse(self.batch, self.dtype) for c in self.channels]
         return self._sparse
 
     def maps(self, plan: Plan, level: Level) -> Maps:
         """The index maps of a plan on a level, built once."""
+        if plan.sections:
+            self.sparse()  # here, where gradients are recorded, and not inside what is cached
         maps: Maps = level.cached(
             ("maps", plan, self.channels), lambda: build_maps(plan, level, self._restrictions(plan, level))
         )
@@ -74,14 +77,14 @@ class Matrices:
         """What a plan needs of A on a level; kept with the level unless gradients must flow through it."""
         if needs_grad(self.batch):
             return self._build(plan, level)
-        key = ("quantities", plan, cache_key(self.batch, self.channels), self.dtype, self.batch.device)
-        return level.cached(key, lambda: self._build(plan, level))  # type: ignore[no-any-return]
+        key = ("quantities", plan, self.channels, self.dtype, self.batch.device)
+        return level.cached.current(key, sources(self.batch), lambda: self._build(plan, level))  # type: ignore[no-any-return]
 
     def _build(self, plan: Plan, level: Level) -> Quantities:
         device, maps = self.batch.device, self.maps(plan, level)
         if plan.sections:
             layout: MatrixQuantities = level.cached(("layout", plan, self.channels), lambda: self._layout(plan, level))
-            flat = [v.to(device=device, dtype=self.dtype).reshape(-1) for _, v in self.sparse()]
+            flat = [v.to(device).reshape(-1) for _, v in self.sparse()]
             vector = layout.vector(torch.cat(flat))
         else:
             vector = torch.ones(1, dtype=self.dtype, device=device)

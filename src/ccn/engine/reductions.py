@@ -26,6 +26,7 @@ from ccn.schemes.packed import Block, Nodes, Run
 __all__ = ["BlockReductions", "Index", "build_reductions", "places"]
 
 Index = NDArray[np.int32]
+SMALL = 2048  # patterns of up to so many entries are kept, since batches share them
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,12 @@ class BlockReductions:
         into += g if order is None else g.index_select(0, order[1])
 
 
-@lru_cache(maxsize=4096)
 def places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
+    return (_small_places if m ** len(groups) <= SMALL else _places)(groups, m)
+
+
+def _places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     out = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
@@ -89,7 +93,9 @@ def places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     return out
 
 
-@lru_cache(maxsize=4096)
+_small_places = lru_cache(maxsize=1024)(_places)
+
+
 def _pattern(reductions: tuple[Reduction, ...], m: int) -> tuple[Index, Index, Index]:
     """At a node of size m: row offsets (m^g, entries), factors of the centre's place, entries per reduction."""
     blocks = [places(r.kept, m)[:, None] + places(r.summed, m)[None, :] for r in reductions]

@@ -39,7 +39,7 @@ NONLINEARITIES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": nn.functional.silu,
     "softplus": nn.functional.softplus,
     "tanh": torch.tanh,
-    "identity": lambda x: x,
+    "identity": nn.Identity(),
 }
 
 
@@ -63,56 +63,67 @@ def list_maps(
 ) -> tuple[Map, ...]:
     """The Q's of a layer, in the order of ``weight``: of T, of T (x) A channel by channel, and the own one last.
 
-    ``choice`` is a preset or a list of contractions. With ``stacked=False`` the same for U, the sum of
-    the children without an anchor, which lacks the stacking axis.
+    ``choice`` is a preset or a list of contractions. A listed contraction that does not say what it contracts is
+    taken by its order, and one of T (x) A then for every channel of A. With ``stacked=False`` the same for U, the
+    sum of the children without an anchor, which lacks the stacking axis; the list may then be empty.
     """
-    plain: Source = "T" if stacked else "U"
-    product: Source = "TA" if stacked else "UA"
     n = k + stacked
-    maps: list[Map] = []
+    wanted: list[tuple[Source, int, int, MatrixClass]] = []  # source, order, channel, class of A
     if self_product:
         if adjacency:
             raise ConfigurationError("self_product=True is T (x) T without A: pass adjacency=False with it")
         if k > 2:
             raise ConfigurationError(f"self_product=True is offered for orders 0 to 2, not {k}")
-        maps += _chosen(choice, 2 * n, k_out, "TT" if stacked else "UU", MatrixClass())
-    elif choice == "complete":
+        wanted.append(("TT" if stacked else "UU", 2 * n, 0, MatrixClass()))
+    else:
+        if adjacency is not True:
+            wanted.append(("T" if stacked else "U", n, 0, MatrixClass()))
+        if adjacency:
+            wanted += [("TA" if stacked else "UA", n + 2, c, matrix) for c, matrix in enumerate(classes)]
+    maps: list[Map] = []
+    if choice == "complete" and not self_product:
         if adjacency:
             raise ConfigurationError(
                 "contractions='complete' is the basis of linear maps of T alone: pass adjacency=False"
             )
-        maps += equivariant_maps(n, k_out, plain)
+        maps += equivariant_maps(n, k_out, wanted[0][0])
+    elif isinstance(choice, str):
+        for source, order, channel, matrix in wanted:
+            maps += preset(choice, order, k_out, source, matrix, channel) if k_out <= order else ()
     else:
-        if adjacency is False or adjacency == "both":
-            maps += _chosen(choice, n, k_out, plain, MatrixClass(), optional=adjacency == "both")
-        if adjacency is True or adjacency == "both":
-            for channel, matrix in enumerate(classes):
-                maps += _chosen(choice, n + 2, k_out, product, matrix, channel, optional=adjacency == "both")
-    if not maps:
+        for c in choice:
+            maps += _listed(c, k_out, wanted, own)
+    if not maps and stacked:
+        if not isinstance(choice, str) and not choice:
+            raise ConfigurationError("contractions=[]: list at least one, or name a preset")
+        if not wanted:
+            raise ConfigurationError("adjacency_channels=[]: give at least one channel of A, or pass adjacency=False")
         raise ConfigurationError(
-            f"no contraction takes order {n}{' or ' + str(n + 2) if adjacency else ''} to order {k_out}: "
+            f"no contraction takes order {' or '.join(sorted({str(w[1]) for w in wanted}))} to order {k_out}: "
             "an order may grow by one from level to level without A and by three with it"
         )
     return (*maps, _own(k, k_out)) if own else tuple(maps)
 
 
-def _chosen(
-    choice: Choice, n: int, k_out: int, source: Source, matrix: MatrixClass, channel: int = 0, optional: bool = False
-) -> Sequence[Map]:
-    """The contractions of a choice from order n to k_out; a listed one of another order is an error unless optional."""
-    if isinstance(choice, str):
-        return preset(choice, n, k_out, source, matrix, channel) if k_out <= n else ()
-    out: list[Map] = []
-    for c in choice:
-        if not isinstance(c, Contraction):
-            raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction")
-        if c.order_in == n and c.order_out == k_out and c.source in ("H", source):
-            out.append(replace(c, source=source, channel=channel))
-        elif not optional:
-            raise ConfigurationError(
-                f"contraction {c} takes order {c.order_in} to {c.order_out}; this layer needs {n} to {k_out}"
-            )
-    return out
+def _listed(c: Map, k_out: int, wanted: Sequence[tuple[Source, int, int, MatrixClass]], own: bool) -> list[Map]:
+    """A contraction of a user's list as those of the layer: one, or one per channel of A."""
+    if c.source == "own" and own:
+        return []  # it is added at the end
+    if not isinstance(c, Contraction):
+        raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction")
+    stated = c.source != "H"
+    found: list[Map] = [
+        replace(c, source=source, channel=channel)
+        for source, order, channel, _ in wanted
+        if (c.order_in, c.order_out) == (order, k_out) and (not stated or (c.source, c.channel) == (source, channel))
+    ]
+    if not found:
+        needed = " or ".join(dict.fromkeys(f"{order} to {k_out}" for _, order, _, _ in wanted))
+        detail = f" of {c.source}, channel {c.channel}," if stated else ""
+        raise ConfigurationError(
+            f"contraction {c}{detail} takes order {c.order_in} to {c.order_out}; this layer needs {needed}"
+        )
+    return found
 
 
 class Aggregation(nn.Module):
@@ -121,7 +132,8 @@ class Aggregation(nn.Module):
     Attributes:
         contractions: the Q's, in the order of the second axis of ``weight``.
         weight: (out, len(contractions), in).
-        weight_free: the same for children without an anchor along ``contractions_free``, or None.
+        weight_free: the same for children without an anchor along ``contractions_free``, or None. Where contractions
+            are listed one by one, those of such children are all distinct ones.
         bias: (out,).
 
     See Also:
@@ -180,7 +192,7 @@ class Aggregation(nn.Module):
         could not tell 1 + 1 from 2.
         """
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
-            if weight is not None:
+            if weight is not None and maps:
                 scale = scales(maps, self.order, self.order_out, self.classes, level)
                 live = sum(s > 0 for s in scale)
                 spread = torch.tensor(

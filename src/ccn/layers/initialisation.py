@@ -22,7 +22,8 @@ from ccn.engine.invariants import invariants
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps
-from ccn.graph import Batch, Graph, Int, batch
+from ccn.graph import Batch, Graph, batch
+from ccn.ragged import Cache, Int
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
@@ -36,13 +37,13 @@ class _Ones:
     self_loops: bool
     width = 1
 
-    def sparse(self, b: Batch) -> tuple[Int, Tensor]:
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
         places = b.entries
         if self.self_loops:
             loops = np.tile(np.arange(b.n), (2, 1))
             places = np.concatenate([places, loops], axis=1)
             places = places[:, np.lexsort(places[::-1])]
-        return places, torch.ones(places.shape[1], 1)
+        return places, torch.ones(places.shape[1], 1, dtype=dtype)
 
     matrix_class = Weights.matrix_class
     dense = Weights.dense
@@ -61,7 +62,7 @@ def scales(
 ) -> tuple[float, ...]:
     """The RMS of each Q for children of all ones, at this level of the reference graph."""
     b, scheme = _reference(level)
-    at = replace(scheme.levels[level - 1], free=scheme.levels[level - 1].stacked, _cache={})
+    at = replace(scheme.levels[level - 1], free=scheme.levels[level - 1].stacked, cached=Cache())
     matrices = Matrices(b, [_Ones(c.self_loops) for c in classes], torch.float32)
     ones = torch.ones(at.below.rows(order), 1)
     with torch.no_grad():

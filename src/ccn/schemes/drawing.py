@@ -39,6 +39,8 @@ def draw(scheme: Scheme, path: Path, names: Sequence[str] | None = None) -> Path
         raise DependencyError("drawing needs matplotlib: pip install 'ccn[plots]'") from None
     place = _places(scheme)
     label = [str(a) for a in range(scheme.atoms)] if names is None else list(names)
+    if len(label) != scheme.atoms:
+        raise CCNError(f"names has {len(label)} names for {scheme.atoms} atoms")
     rows = 1 + max(scheme.heights)
     width = max(x for x, _ in place.values()) + 0.5
     longest = max(len(p) for p in scheme.parts)
@@ -59,8 +61,8 @@ def draw(scheme: Scheme, path: Path, names: Sequence[str] | None = None) -> Path
         axes.text(x, y, "r" if node == scheme.root else str(node), ha="center", va="center", fontsize=9, zorder=3)
         text = "{" + ", ".join(label[a] for a in scheme.parts[node]) + "}"
         below = not scheme.children[node]
-        axes.text(
-            x, y + (-0.24 if below else 0.24), text, ha="center", va="top" if below else "bottom", fontsize=8, zorder=3
-        )
+        at, align = (y - 0.24, "top") if below else (y + 0.24, "bottom")
+        plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # so that arrows do not strike it through
+        axes.text(x, at, text, ha="center", va=align, fontsize=8, zorder=3, bbox=plain)
     figure.savefig(path, dpi=150)
     return path

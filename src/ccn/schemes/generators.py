@@ -10,7 +10,7 @@ per graph, and its schemes are concatenated.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any, Protocol
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
 from ccn.graph import Batch, Graph, batch
-from ccn.schemes.packed import Composition, Int, RawLevel, compose
+from ccn.ragged import Int
+from ccn.schemes.packed import Composition, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 
 __all__ = [
@@ -306,7 +307,11 @@ def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
 
 def composition(b: Batch, generator: Any, levels: int | None = None) -> Composition:
     """The packed scheme of a batch under a generator, built once per batch."""
-    return b.cached(("composition", generator, levels), lambda: _composition(b, generator, levels))  # type: ignore[no-any-return]
+    known = isinstance(generator, Hashable)
+    key = ("composition", generator if known else id(generator), levels)
+    # The generator is kept with the result, so that no other can take its id.
+    held: tuple[Any, Composition] = b.cached(key, lambda: (generator, _composition(b, generator, levels)))
+    return held[1]
 
 
 def _composition(b: Batch, generator: Any, levels: int | None) -> Composition:

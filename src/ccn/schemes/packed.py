@@ -13,7 +13,7 @@ are linear in the sum of part sizes; maps of higher order are expanded from them
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -23,23 +23,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Block", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose", "ranges"]
+from ccn.ragged import Cache, Int, ranges, starts
 
-Int = NDArray[np.int64]
+__all__ = ["Block", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose"]
+
 BLOCK_ROWS = 1 << 14  # rows of an activation worked on at a time: 1 MB at 16 channels in float32
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
-
-
-def ranges(start: Int, count: Int) -> Int:
-    """The concatenation of ``arange(start[i], start[i] + count[i])``."""
-    total = int(count.sum())
-    shift = np.repeat(start - (np.cumsum(count) - count), count)
-    return shift + np.arange(total)
-
-
-def starts(count: Int) -> Int:
-    """``[0, count[0], count[0] + count[1], ..]``."""
-    return np.concatenate([[0], np.cumsum(count, dtype=np.int64)])
 
 
 @dataclass(frozen=True)
@@ -93,22 +82,22 @@ class Nodes:
     graph: Int
     number: Int
     _rows: dict[int, Int] = field(default_factory=dict, repr=False)
-    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    cached: Cache = field(default_factory=Cache, repr=False)
 
     def __len__(self) -> int:
         return len(self.size)
+
+    @classmethod
+    def none(cls) -> Nodes:
+        """No nodes."""
+        empty = np.empty(0, dtype=np.int64)
+        return cls(empty, starts(empty), empty, empty, empty, empty, empty)
 
     def row_start(self, order: int) -> Int:
         """(nodes+1,) first row of each node's tensor of the given order; m^order rows each."""
         if order not in self._rows:
             self._rows[order] = self.start if order == 1 else starts(self.size**order)
         return self._rows[order]
-
-    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """What was stored under ``key``, built the first time."""
-        if key not in self._cache:
-            self._cache[key] = build()
-        return self._cache[key]
 
     def rows(self, order: int) -> int:
         """Rows of an activation of the given order."""
@@ -240,7 +229,7 @@ class Level:
     own: Pairs
     skip: tuple[int, int, int] | None
     _places: _Places = field(repr=False)
-    _cache: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    cached: Cache = field(default_factory=Cache, repr=False)
 
     def restricted(self, row_start: Int, column: Int) -> tuple[Int, Int, Int, Int]:
         """The entries of a matrix over the atoms (CSR) that fall into each part.
@@ -267,12 +256,6 @@ class Level:
             and all(int(p.stack.min(initial=0)) >= 0 for p in pairs)
             and (int(self.below.centre.min(initial=0)) == 0)
         )
-
-    def cached(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """What was stored under ``key``, built the first time."""
-        if key not in self._cache:
-            self._cache[key] = build()
-        return self._cache[key]
 
 
 @dataclass(frozen=True)
@@ -359,8 +342,7 @@ def compose(raw: Sequence[RawLevel], atom_start: Int) -> Composition:
         offset = starts(np.array([len(x) for x in used]))
         # Storage positions in ``below`` of nodes given by level and number.
         lookup = np.concatenate([x.storage + o for x, o in zip(used, offset[:-1], strict=True)])
-        first = starts(np.array([len(x) for x in used]))
-        child = lookup[first[r.child_level - (number - reach)] + r.child]
+        child = lookup[offset[r.child_level - (number - reach)] + r.child]
         parent = nodes.storage[r.parent]
         places = _Places(nodes, atom_start)
         pairs = _pairs(nodes, below, places, parent, child)
@@ -370,7 +352,7 @@ def compose(raw: Sequence[RawLevel], atom_start: Int) -> Composition:
             own = pairs.select(same)
         else:
             has = np.flatnonzero(r.own >= 0)
-            own = _pairs(nodes, below, places, nodes.storage[has], lookup[first[reach - 1] + r.own[has]])
+            own = _pairs(nodes, below, places, nodes.storage[has], lookup[offset[reach - 1] + r.own[has]])
         far = np.flatnonzero(r.child_level < number - 1)[:1]
         skip = (int(r.parent[far[0]]), int(r.child_level[far[0]]), int(r.child[far[0]])) if far.size else None
         levels.append(Level(nodes, below, reach, pairs.select(anchored), pairs.select(~anchored), own, skip, places))

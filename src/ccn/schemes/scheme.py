@@ -12,6 +12,7 @@ own; a network reads all other nodes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,16 +61,26 @@ class Scheme:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)  # the only way into a frozen dataclass
 
-        put("parts", tuple(tuple(int(a) for a in part) for part in parts))
-        put("children", tuple(tuple(int(c) for c in of) for of in children))
+        try:
+            put("parts", tuple(tuple(map(operator.index, part)) for part in parts))
+            put("children", tuple(tuple(map(operator.index, of)) for of in children))
+            given = (
+                [None] * len(self.parts)
+                if anchors is None
+                else [a if a is None else operator.index(a) for a in anchors]
+            )
+        except TypeError as error:
+            raise SchemeError(f"parts, children and anchors are made of whole numbers ({error})") from None
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
         if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
             raise SchemeError(
                 f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors"
             )
-        given = list(anchors) if anchors is not None else [None] * len(self.parts)
         leaf = [not c and len(p) == 1 for c, p in zip(self.children, self.parts, strict=True)]
-        put("anchors", tuple(p[0] if is_leaf else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)))
+        put(
+            "anchors",
+            tuple(p[0] if is_leaf and a is None else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)),
+        )
         broken = self.violations()
         if broken:
             shown = "; ".join(broken[:5]) + (f"; and {len(broken) - 5} more" if len(broken) > 5 else "")
@@ -92,6 +103,8 @@ class Scheme:
             elif not children and len(part) != 1:
                 out.append(f"leaf rule: node {i} has no children, so its part must be one atom, not {part}")
             anchor = self.anchors[i]
+            if not children and len(part) == 1 and anchor != part[0]:
+                out.append(f"anchor rule: leaf {i} has anchor {anchor}, but a leaf's anchor is its atom {part[0]}")
             if anchor is not None and not 0 <= anchor < self.atoms:
                 out.append(f"anchor rule: node {i} has anchor {anchor}, but the atoms are 0..{self.atoms - 1}")
         if any(broken.startswith("child rule") for broken in out):
