@@ -169,7 +169,9 @@ def _mix_backward(
         lower = reductions.reduce_lower(own)
         buffer = torch.zeros_like(lower)
         x, g_x = reductions.split(lower), reductions.split(buffer)
-        g_whole: dict[int, Tensor] = {} if g_f is None else {0: g_f[rows_k]}
+        g_whole: list[Tensor] = []  # of the reductions of order k; that of the identity is that of F itself
+        if g_f is not None:
+            g_whole = [g_f[rows_k] if order is None else torch.zeros_like(own) for order in reductions.orders]
         for s, stage in enumerate(plan.stages):
             g = gather(g_targets, maps.back[s].bags[b], level.values.back[s][b]).view(-1, mixing[s].shape[1])
             if stage.order < k:
@@ -182,13 +184,11 @@ def _mix_backward(
             for i, (w, g_w) in enumerate(parts, start=stage.first):
                 g_w.addmm_(reductions.reordered(own, i).t(), g)
                 if need_f:
-                    plain = reductions.orders[i] is None
-                    into = g_whole.setdefault(0 if plain else i + 1, torch.zeros_like(own) if not plain else own)
-                    into.addmm_(g, w.t())
+                    g_whole[i].addmm_(g, w.t())
         if g_f is not None:
-            for i, g in g_whole.items():
-                if i:
-                    reductions.add_reordered_back(g, i - 1, g_f[rows_k])
+            for i, order in enumerate(reductions.orders):
+                if order is not None:
+                    g_f[rows_k] += g_whole[i].index_select(0, order[1])
             if reductions.lower_back is not None:
                 g_f[rows_k] += gather(buffer, reductions.lower_back)
     return g_f, g_mixing

@@ -73,11 +73,6 @@ class BlockReductions:
         order = self.orders[i]
         return f if order is None else f.index_select(0, order[0])
 
-    def add_reordered_back(self, g: Tensor, i: int, into: Tensor) -> None:
-        """The adjoint of :meth:`reordered`, added."""
-        order = self.orders[i]
-        into += g if order is None else g.index_select(0, order[1])
-
 
 def places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
