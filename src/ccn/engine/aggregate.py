@@ -107,7 +107,9 @@ class _Aggregate(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         k, width, nodes = level.plan.order_out, len(bias), level.nodes
         source, mixed = f.detach(), [w.detach() for w in mixing]  # else embedding bags prepare for gradients
-        table = level.fill_table(scratch(level.maps.table_start[-1], width, f), source, mixed)
+        # The gradient will need more; above atoms the table is small, and the next level will ask for more anyway.
+        later = level.maps.target_start[-1] if any(ctx.needs_input_grad) and level.plan.order_in else 0
+        table = level.fill_table(scratch(level.maps.table_start[-1], width, f, soon=later), source, mixed)
         out = f.new_empty(nodes.rows(k), width)
         invariants = out.new_empty(len(nodes), bell(k) * width)
         for b, block in enumerate(level.maps.blocks):

@@ -18,15 +18,18 @@ KEEP_BYTES = 1 << 29  # larger buffers are not kept
 _local = threading.local()
 
 
-def scratch(rows: int, width: int, like: Tensor) -> Tensor:
-    """An uninitialised (rows, width) tensor, valid until the next call on this thread."""
+def scratch(rows: int, width: int, like: Tensor, soon: int = 0) -> Tensor:
+    """An uninitialised (rows, width) tensor, valid until the next call on this thread.
+
+    ``soon`` rows will be asked for later: a buffer that has to grow leaves a hole in memory behind.
+    """
     need = rows * width
     if like.device.type != "cpu" or need * like.element_size() > KEEP_BYTES:
         return like.new_empty(rows, width)
     buffers: dict[torch.dtype, Tensor] = _local.__dict__.setdefault("buffers", {})
     if like.dtype not in buffers or buffers[like.dtype].numel() < need:
         buffers.pop(like.dtype, None)  # let go of the old one before there is a new one
-        buffers[like.dtype] = torch.empty(need, dtype=like.dtype)
+        buffers[like.dtype] = torch.empty(max(need, soon * width), dtype=like.dtype)
     return buffers[like.dtype][:need].view(rows, width)
 
 
