@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
 from ccn.graph import Batch, Graph, batch
-from ccn.ragged import Int
+from ccn.ragged import Int, ranges, starts
 from ccn.schemes.packed import Composition, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 
@@ -328,30 +328,24 @@ def _composition(b: Batch, generator: Any, levels: int | None) -> Composition:
 
 def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
     """The levels of hand-made schemes, one after another through the batch."""
-    depth = max(len(s.levels) for s in schemes)
+    size, part, anchor, height, children, child = (
+        np.concatenate(column) for column in zip(*(s.columns for s in schemes), strict=True)
+    )
+    nodes = [len(s.parts) for s in schemes]
+    graph = np.repeat(np.arange(len(schemes)), nodes)
+    first_node, part_start = starts(nodes)[graph], starts(size)
+    part = part + np.repeat(atom_start[graph], size)
+    anchor = np.where(anchor >= 0, anchor + atom_start[graph], -1)
+    parent = np.repeat(np.arange(len(size)), children)
+    child = child + first_node[parent]
+    levels = [np.flatnonzero(height == level) for level in range(int(height.max()) + 1)]
+    number = np.zeros(len(size), dtype=np.int64)
+    for at in levels:
+        number[at] = np.arange(len(at))
     raw = []
-    place: list[dict[int, tuple[int, int]]] = [{} for _ in schemes]  # node -> (level, number in it)
-    for level in range(depth):
-        members = [s.levels[level] if level < len(s.levels) else () for s in schemes]
-        first = [0, *accumulate(map(len, members))]
-        flat = [(g, s, node) for g, (s, nodes) in enumerate(zip(schemes, members, strict=True)) for node in nodes]
-        for (g, _, node), number in zip(flat, range(first[-1]), strict=True):
-            place[g][node] = (level, number)
-        pairs = [(number, *place[g][c]) for number, (g, s, node) in enumerate(flat) for c in s.children[node]]
-        parent, child_level, child = np.array(pairs, dtype=np.int64).reshape(-1, 3).T
-        shift = [int(atom_start[g]) for g, _, _ in flat]
-        anchors = [s.anchors[node] for _, s, node in flat]
-        raw.append(
-            RawLevel(
-                np.array([len(s.parts[node]) for _, s, node in flat], dtype=np.int64),
-                np.array(
-                    [a + o for (_, s, node), o in zip(flat, shift, strict=True) for a in s.parts[node]], dtype=np.int64
-                ),
-                np.array([-1 if a is None else a + o for a, o in zip(anchors, shift, strict=True)], dtype=np.int64),
-                np.array([g for g, _, _ in flat], dtype=np.int64),
-                parent,
-                child_level,
-                child,
-            )
-        )
+    for level, at in enumerate(levels):
+        own = height[parent] == level
+        below = child[own]
+        atoms = part[ranges(part_start[at], size[at])]
+        raw.append(RawLevel(size[at], atoms, anchor[at], graph[at], number[parent[own]], height[below], number[below]))
     return raw

@@ -16,10 +16,14 @@ import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ccn.errors import SchemeError
+from ccn.ragged import Int
 
 if TYPE_CHECKING:
     import networkx
@@ -165,6 +169,24 @@ class Scheme:
         top = max(1, self.heights[self.root])
         nodes = [i for i in range(len(self.parts)) if i != self.root or len(self.parts) == 1]
         return tuple(tuple(i for i in nodes if self.heights[i] == h) for h in range(top))
+
+    @cached_property
+    def columns(self) -> tuple[Int, ...]:
+        """The scheme as arrays, made once: per node size, anchor (or -1), level (-1 for the root, which holds no
+        tensor) and number of children; the atoms of all parts and the children of all nodes, one after another.
+
+        In the order size, atoms, anchor, level, number of children, children.
+        """
+        level = [h if i != self.root or len(self.parts) == 1 else -1 for i, h in enumerate(self.heights)]
+        lists: tuple[Iterable[int], ...] = (
+            map(len, self.parts),
+            chain(*self.parts),
+            (-1 if a is None else a for a in self.anchors),
+            level,
+            map(len, self.children),
+            chain(*self.children),
+        )
+        return tuple(np.fromiter(x, dtype=np.int64) for x in lists)
 
     @classmethod
     def from_networkx(cls, dag: networkx.DiGraph, part: str = "part", anchor: str = "anchor") -> Scheme:
