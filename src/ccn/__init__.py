@@ -21,6 +21,7 @@ _HOME = {
     "Contraction": "ccn.algebra.contractions",
     "Graph": "ccn.graph",
     "MatrixClass": "ccn.algebra.contractions",
+    "Pack": "ccn.pack",
     "Scheme": "ccn.schemes.scheme",
     "as_graph": "ccn.graph",
     "batch": "ccn.graph",
@@ -33,6 +34,7 @@ __all__ = [
     "Contraction",
     "Graph",
     "MatrixClass",
+    "Pack",
     "Scheme",
     "__version__",
     "adjacency",
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from ccn.errors import CCNError
     from ccn.graph import Batch, Graph, as_graph, batch
     from ccn.models import CCN
+    from ccn.pack import Pack
     from ccn.schemes.scheme import Scheme
 
 

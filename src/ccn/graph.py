@@ -307,6 +307,24 @@ def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | 
     return weights.to(weights.dtype if dtype is None else dtype)[torch.from_numpy(entry_edge).to(weights.device)]
 
 
+def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
+    """Weights or edge features of all graphs one after another; None if no graph has them."""
+    values: list[Tensor | None] = [getattr(g, what) for g in graphs]
+    given = [v for v in values if v is not None]
+    if not given:
+        return None
+    filled = []
+    for i, (g, v) in enumerate(zip(graphs, values, strict=True)):
+        if v is None and what == "edge_features" and len(g.edges):
+            raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
+        if v is None:
+            v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
+        if v.shape[1:] != given[0].shape[1:]:
+            raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
+        filled.append(v)
+    return torch.cat(filled)
+
+
 class Batch:
     """Several graphs as one: vertices, edges and entries numbered through. Made by :func:`batch`.
 
@@ -318,45 +336,56 @@ class Batch:
         entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
         entry_edge: (nnz,) the edge behind each entry, numbered through.
         weights, edge_features: values per edge, or None.
+        matrix_class: the narrowest class that covers every graph's A.
 
     """
 
     def __init__(self, graphs: Sequence[Graph]) -> None:
         if not graphs:
             raise GraphError("a batch needs at least one graph")
-        self.graphs = list(graphs)
-        first = self.graphs[0]
-        for i, g in enumerate(self.graphs):
+        first = graphs[0]
+        for i, g in enumerate(graphs):
             if g.features.shape[1] != first.features.shape[1]:
                 raise GraphError(
                     f"graph {i}: features have width {g.features.shape[1]}, "
                     f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
                 )
-        self.start = starts([g.n for g in self.graphs])
-        edge_start = starts([len(g.edges) for g in self.graphs])
-        nnz = [g.entries.shape[1] for g in self.graphs]
-        self.n = int(self.start[-1])
-        self.features = torch.cat([g.features for g in self.graphs])
-        self.entries: Int = np.concatenate([g.entries for g in self.graphs], axis=1) + np.repeat(self.start[:-1], nnz)
-        self.entry_edge: Int = np.concatenate([g.entry_edge for g in self.graphs]) + np.repeat(edge_start[:-1], nnz)
-        self.weights = self._edge_values("weights", [g.weights for g in self.graphs])
-        self.edge_features = self._edge_values("edge_features", [g.edge_features for g in self.graphs])
+        start = starts([g.n for g in graphs])
+        edge_start = starts([len(g.edges) for g in graphs])
+        nnz = [g.entries.shape[1] for g in graphs]
+        self._set(
+            list(graphs),
+            start,
+            torch.cat([g.features for g in graphs]),
+            np.concatenate([g.entries for g in graphs], axis=1) + np.repeat(start[:-1], nnz),
+            np.concatenate([g.entry_edge for g in graphs]) + np.repeat(edge_start[:-1], nnz),
+            _edge_values("weights", graphs),
+            _edge_values("edge_features", graphs),
+            MatrixClass(any(g.directed for g in graphs), any(g.self_loops for g in graphs)),
+        )
+
+    def _set(
+        self,
+        graphs: Sequence[Graph],
+        start: Int,
+        features: Tensor,
+        entries: Int,
+        entry_edge: Int,
+        weights: Tensor | None,
+        edge_features: Tensor | None,
+        matrix_class: MatrixClass,
+    ) -> None:
+        self.graphs, self.start, self.n = graphs, start, int(start[-1])
+        self.features, self.entries, self.entry_edge = features, entries, entry_edge
+        self.weights, self.edge_features, self.matrix_class = weights, edge_features, matrix_class
         self.cached = Cache()
 
-    def _edge_values(self, what: str, values: list[Tensor | None]) -> Tensor | None:
-        given = [v for v in values if v is not None]
-        if not given:
-            return None
-        filled = []
-        for i, (g, v) in enumerate(zip(self.graphs, values, strict=True)):
-            if v is None and what == "edge_features" and len(g.edges):
-                raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
-            if v is None:
-                v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
-            if v.shape[1:] != given[0].shape[1:]:
-                raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
-            filled.append(v)
-        return torch.cat(filled)
+    @classmethod
+    def of_arrays(cls, graphs: Sequence[Graph], *arrays: Any) -> Batch:
+        """A batch from arrays that are known to be right, as :class:`ccn.pack.Pack` has them."""
+        made = object.__new__(cls)
+        made._set(graphs, *arrays)
+        return made
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -370,11 +399,6 @@ class Batch:
     def graph_of(self) -> Int:
         """(n,) the graph of each vertex."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
-
-    @cached_property
-    def matrix_class(self) -> MatrixClass:
-        """The narrowest class that covers every graph's A."""
-        return MatrixClass(any(g.directed for g in self.graphs), any(g.self_loops for g in self.graphs))
 
     @property
     def device(self) -> torch.device:
@@ -418,6 +442,8 @@ def batch(graphs: Any) -> Batch:
     """
     if isinstance(graphs, Batch):
         return graphs
+    if isinstance(graphs, Sequence) and hasattr(graphs, "batch"):
+        return graphs.batch()  # type: ignore[no-any-return]  # a ccn.pack.Pack
     from ccn.interop import is_one
 
     if isinstance(graphs, Graph) or is_one(graphs):

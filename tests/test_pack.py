@@ -1,0 +1,72 @@
+"""Packs: the same graphs and the same batches as from a list."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ccn import Batch, Graph, Pack, batch
+from ccn.errors import GraphError
+from ccn.testing import random_graph
+
+
+def graphs(seed: int, count: int = 9, **options: Any) -> list[Graph]:
+    rng = np.random.default_rng(seed)
+    return [random_graph(int(rng.integers(1, 9)), rng, **options) for _ in range(count)]
+
+
+def same(a: Graph | Batch, b: Graph | Batch) -> None:
+    assert np.array_equal(a.entries, b.entries)
+    assert torch.equal(a.features, b.features)
+    for name in ("weights", "edge_features"):
+        x, y = getattr(a, name), getattr(b, name)
+        assert (x is None) == (y is None)
+        if x is not None:
+            assert torch.equal(x[torch.from_numpy(a.entry_edge)], y[torch.from_numpy(b.entry_edge)])
+
+
+@pytest.mark.parametrize("options", [{}, {"weighted": True}, {"directed": True}, {"self_loops": True}])
+def test_graphs_come_back_as_they_went_in(options: dict[str, bool]) -> None:
+    given = graphs(1, **options)
+    pack = Pack.of(given)
+    for a, b in zip(given, pack, strict=True):
+        same(a, b)
+    assert pack.sizes.tolist() == [g.n for g in given]
+    assert pack.edge_counts.tolist() == [len(g.edges) for g in given]
+
+
+def test_a_batch_of_chosen_graphs_is_the_batch_of_their_list() -> None:
+    given = graphs(2, weighted=True)
+    chosen = [5, 0, 5, 8]
+    a, b = batch([given[i] for i in chosen]), Pack.of(given).select(chosen).batch()
+    same(a, b)
+    assert np.array_equal(a.start, b.start)
+    assert np.array_equal(a.graph_of, b.graph_of)
+    assert a.matrix_class == b.matrix_class
+    same(b.graphs[3], given[8])
+
+
+def test_selecting_composes_and_compacting_keeps() -> None:
+    given = graphs(3)
+    pack = Pack.of(given, "set").select([4, 2, 7])[1:]
+    assert [g.name for g in pack] == ["set[2]", "set[7]"]
+    for a, b in zip(pack, pack.compact(), strict=True):
+        same(a, b)
+    joined = Pack.join([pack, Pack.of(given)])
+    same(joined[1], given[7])
+    same(joined[2], given[0])
+    assert len(joined) == 2 + len(given)
+
+
+def test_other_features_take_the_place_of_the_old() -> None:
+    pack = Pack.of(graphs(4)).select([3, 1])
+    new = np.random.default_rng(0).normal(size=(int(pack.sizes.sum()), 5))
+    assert np.array_equal(pack.with_features(new).batch().features.numpy(), new)
+    with pytest.raises(GraphError, match="features of 1"):
+        pack.with_features(new[:1])
+
+
+def test_an_empty_choice_has_no_batch() -> None:
+    with pytest.raises(GraphError, match="at least one graph"):
+        Pack.of(graphs(5)).select([]).batch()
