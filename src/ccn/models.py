@@ -159,8 +159,8 @@ class CCN(nn.Module):
                 raise ConfigurationError(f"graph {i} has {name}=True; make the network with {name}=True to read it")
         return b
 
-    def _run(self, b: Batch) -> Iterator[Activation]:
-        """The activations, level by level."""
+    def _run(self, b: Batch, keep: bool = True) -> Iterator[Activation]:
+        """The activations, level by level; without ``keep`` the last may have its invariants only."""
         scheme = composition(b, self.scheme, self.levels)
         if len(scheme.levels) > self.levels:
             raise SchemeError(
@@ -179,7 +179,7 @@ class CCN(nn.Module):
                 self._check_skip(number, level)
             below = done[-level.reach :]
             f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
-            done.append(layer(f, level, matrices))
+            done.append(layer(f, level, matrices, keep or number < len(scheme.levels)))
             yield done[-1]
 
     def _check_skip(self, number: int, level: Level) -> None:
@@ -208,7 +208,7 @@ class CCN(nn.Module):
         if per not in ("graph", "vertex"):
             raise ConfigurationError(f"per={per!r}: choose 'graph' or 'vertex'")
         b = self._batch(graphs)
-        rows = [a.per_graph(len(b)) if per == "graph" else a.per_atom(b.n) for a in self._run(b)]
+        rows = [a.per_graph(len(b)) if per == "graph" else a.per_atom(b.n) for a in self._run(b, keep=False)]
         missing = self.readout_widths[len(rows) :]
         return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
 

@@ -222,12 +222,27 @@ def _quantity_gradient(
 
 
 def aggregate(
-    f: Tensor, weight: Tensor, bias: Tensor, plan: Plan, level: Level, matrices: Matrices, relu: bool = False
+    f: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    plan: Plan,
+    level: Level,
+    matrices: Matrices,
+    relu: bool = False,
+    keep: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """One level: packed child activations (rows, in) to packed activations (rows, out) and node invariants."""
+    """One level: packed child activations (rows, in) to packed activations (rows, out) and node invariants.
+
+    Without ``keep`` only the invariants are wanted, and the activations may be left out.
+    """
+    mixing = mixing_matrices(plan, weight)
+    if matrices.compiled(f):
+        from ccn.engine.compiled import aggregate_compiled
+
+        layout, values = matrices.layout(plan, level), matrices.values(plan, level)
+        return aggregate_compiled(f, bias, mixing, plan, layout, values, relu, keep)
     read = invariant_maps(level.nodes, plan.order_out, f.device)
     maps, quantities = matrices.maps(plan, level), matrices.quantities(plan, level)
     shared = _Level(plan, maps, level.below, level.nodes, quantities, read, relu)
-    mixing = mixing_matrices(plan, weight)
     result: tuple[Tensor, Tensor] = _Aggregate.apply(shared, f, quantities.vector, bias, *mixing)  # type: ignore[no-untyped-call]
     return result

@@ -7,6 +7,8 @@ this that PyTorch has on CPUs, and it runs on GPUs as well.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import torch.nn.functional as nnf
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Bag", "gather", "int32"]
+__all__ = ["Bag", "gather", "int32", "runs_compiled"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,16 @@ def gather(table: Tensor, bag: Bag, weight: Tensor | None = None) -> Tensor:
     return nnf.embedding_bag(
         bag.index, table, bag.offset, mode="sum", per_sample_weights=weight, include_last_offset=True
     )
+
+
+def runs_compiled(x: Tensor) -> bool:
+    """Whether there are compiled kernels for such numbers: on CPUs, where Numba is installed."""
+    return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and _numba()
+
+
+@cache
+def _numba() -> bool:
+    return find_spec("numba") is not None
 
 
 def int32(x: NDArray[Any]) -> Tensor:

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ccn.algebra.partitions import set_partitions
-from ccn.engine.bags import Bag, gather, int32
+from ccn.algebra.partitions import bell, set_partitions
+from ccn.engine.bags import Bag, gather, int32, runs_compiled
 from ccn.engine.reductions import SMALL, places
 from ccn.schemes.packed import Block, Nodes
 
@@ -81,10 +81,36 @@ def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantM
     return maps
 
 
+def _compiled(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> None:
+    """The invariants by the compiled kernel, or back; what is written is zero before."""
+    from ccn.engine import kernels
+    from ccn.engine.program import coefficients, invariant_masks
+
+    axes = max(order, 2)
+    table = coefficients(int(nodes.size.max(initial=1)), axes)
+    index, one = np.zeros((3, axes), np.int64), np.ones(1, f.numpy().dtype)[0]
+    kernels.read(
+        back,
+        invariant_masks(order, axes),
+        table,
+        nodes.size,
+        nodes.row_start(order),
+        f.data_ptr(),
+        result.data_ptr(),
+        f.shape[1],
+        index,
+        one,
+    )
+
+
 class _Invariants(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, f: Tensor, nodes: Nodes, order: int) -> Tensor:
         ctx.nodes, ctx.order, ctx.shape = nodes, order, f.shape
+        if runs_compiled(f):
+            result = f.new_zeros(len(nodes), bell(order) * f.shape[1])
+            _compiled(False, f.detach(), result, nodes, order)
+            return result
         maps, x = invariant_maps(nodes, order, f.device), f.detach()
         rows = zip(maps.blocks, maps.forward, strict=True)
         return torch.cat([gather(x[nodes.rows_of(block, order)], bag) for block, bag in rows]).view(len(nodes), -1)
@@ -93,6 +119,10 @@ class _Invariants(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None, None]:
         nodes, order, width = ctx.nodes, ctx.order, ctx.shape[1]
+        if runs_compiled(g):
+            back = g.new_zeros(ctx.shape)
+            _compiled(True, back, g.contiguous(), nodes, order)
+            return back, None, None
         maps, out = invariant_maps(nodes, order, g.device), g.new_empty(ctx.shape)
         for block, bag in zip(maps.blocks, maps.backward, strict=True):
             out[nodes.rows_of(block, order)] = gather(g[block.first : block.end].reshape(-1, width), bag)

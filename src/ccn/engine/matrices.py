@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ccn.adjacency import AdjacencyChannel, needs_grad, sources
+from ccn.engine.bags import runs_compiled
 from ccn.engine.maps import Maps, Matrix, MatrixQuantities, Restriction, build_maps, build_quantities, restrict
 from ccn.engine.plan import Plan
 from ccn.graph import Batch
@@ -83,7 +85,9 @@ class Matrices:
     def _build(self, plan: Plan, level: Level) -> Quantities:
         device, maps = self.batch.device, self.maps(plan, level)
         if plan.sections:
-            layout: MatrixQuantities = level.cached(("layout", plan, self.channels), lambda: self._layout(plan, level))
+            layout: MatrixQuantities = level.cached(
+                ("quantities", plan, self.channels), lambda: self._quantity_layout(plan, level)
+            )
             flat = [v.to(device).reshape(-1) for _, v in self.sparse()]
             vector = layout.vector(torch.cat(flat))
         else:
@@ -98,11 +102,39 @@ class Matrices:
             vector, values(maps.output), values(maps.others), back, values(maps.combine), values(maps.combine_back)
         )
 
-    def _layout(self, plan: Plan, level: Level) -> MatrixQuantities:
+    def compiled(self, f: Tensor) -> bool:
+        """Whether the compiled kernels can be used for such activations: unless gradients flow to A."""
+        return runs_compiled(f) and not needs_grad(self.batch)
+
+    def values(self, plan: Plan, level: Level) -> Any:
+        """What the compiled kernels need of A, kept until weights or edge features change."""
+        from ccn.engine.compiled import quantities
+
+        def build() -> Any:
+            flat = [v.reshape(-1) for _, v in self.sparse()]
+            return quantities(plan, self.layout(plan, level), torch.cat([torch.zeros(0, dtype=self.dtype), *flat]))
+
+        return level.cached.current(("values", plan, self.channels, self.dtype), sources(self.batch), build)
+
+    def layout(self, plan: Plan, level: Level) -> Any:
+        """The level for the compiled kernels, built once."""
+        from ccn.engine.compiled import build_layout
+        from ccn.engine.program import program
+
+        def build() -> Any:
+            return build_layout(level, program(plan), self._restrictions(plan, level), self._places())
+
+        return level.cached(("layout", plan, self.channels), build)
+
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """Where the values of each channel begin, and their stride."""
         value, channel, start = {}, 0, 0
         for places, values in self.sparse():
             width = values.shape[1]
             value.update({channel + i: (start + i, width) for i in range(width)})
             channel += width
             start += places.shape[1] * width
-        return build_quantities(plan, level.nodes, self._restrictions(plan, level), value)
+        return value
+
+    def _quantity_layout(self, plan: Plan, level: Level) -> MatrixQuantities:
+        return build_quantities(plan, level.nodes, self._restrictions(plan, level), self._places())

@@ -203,7 +203,9 @@ class Aggregation(nn.Module):
                     weight.mul_(spread[:, None])
         nn.init.normal_(self.bias, std=0.1)
 
-    def linear(self, f: Tensor, level: Level, matrices: Matrices, relu: bool = False) -> tuple[Tensor, Tensor | None]:
+    def linear(
+        self, f: Tensor, level: Level, matrices: Matrices, relu: bool = False, keep: bool = True
+    ) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
         if self.self_product:
             return self._square(f, level, matrices), None
@@ -211,7 +213,7 @@ class Aggregation(nn.Module):
         maps_of = (*self.contractions, *self.contractions_free)
         p = plan(maps_of, self.order, self.order_out, self.classes, level.of_atoms)
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
-        return aggregate(f, weight, self.bias, p, level, matrices, relu)
+        return aggregate(f, weight, self.bias, p, level, matrices, relu, keep)
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""
@@ -222,14 +224,18 @@ class Aggregation(nn.Module):
                 out = out + torch.einsum("rqi,oqi->ro", q, weight)
         return out
 
-    def forward(self, f: Tensor, level: Level, matrices: Matrices) -> Activation:
-        """The activation of a level from the packed activations of the nodes below it."""
+    def forward(self, f: Tensor, level: Level, matrices: Matrices, keep: bool = True) -> Activation:
+        """The activation of a level from the packed activations of the nodes below it.
+
+        Without ``keep`` it is wanted for its invariants only, and its data need not be there.
+        """
         fused = self.nonlinearity is torch.relu and self.norm is None and not self.self_product
-        data, invariants = self.linear(f, level, matrices, relu=fused)
+        dropped = self.training and self.dropout > 0
+        data, invariants = self.linear(f, level, matrices, relu=fused, keep=keep or not fused or dropped)
         if not fused:
             data = self.nonlinearity(self.norm(data) if self.norm is not None else data)
             invariants = None
-        if self.training and self.dropout:
+        if dropped:
             data, invariants = self._drop(data, level), None
         activation = Activation(data, level.nodes, self.order_out)
         if invariants is not None:

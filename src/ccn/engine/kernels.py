@@ -1,0 +1,608 @@
+"""The compiled kernels: a plan run graph by graph, with nothing of order k+1 and no index maps.
+
+They read what is linear in the sum of part sizes (:class:`Layout`) and a :class:`~ccn.engine.program.Program`. Of
+each graph the children's reductions and their mixed table, and of each node its targets, live in working memory
+that stays in cache (:class:`Work`). Every step but the matrix products is one pattern, run in either direction:
+
+    to[t0 + sum_i tc_i x_i] += w * source[s0 + sum_i sc_i x_i]     for all x in {0..m-1}^r
+
+on arrays whose elements are rows of channels; the gradient of a step is the step with ``to`` and ``source``
+exchanged. The kernels hold no lock of the interpreter, so that threads share a batch graph by graph.
+
+Arrays of numbers are given by address (:mod:`ccn.engine.vectors`), 0 for one that is not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.engine.program import Program
+from ccn.engine.vectors import add, compiled, fill, get, inlined, multiply, multiply_transposed, put
+from ccn.ragged import Int
+
+__all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "work"]
+
+Address = int
+QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
+"""The order of each kind of quantity of A, as :data:`ccn.engine.program.KINDS` has them."""
+
+
+class Layout(NamedTuple):
+    """A level for the kernels; all places are counted within parts.
+
+    Attributes:
+        graph_nodes, node_order: (graphs+1,) and (nodes,) the nodes of each graph.
+        graph_below, below_order: the same for the nodes below.
+        size, rows: (nodes,) part sizes, and (nodes+1,) first rows of their tensors of order k'.
+        below_size, below_rows: (below,) and (below+1,) the same of the nodes below, of order k.
+        local: (k+1, below) first row of each node below among those of its graph, for every order up to k.
+        graph_rows: (k+1, graphs) rows of the nodes below of each graph.
+        centre: (below,) place of a node's anchor in its own part, or -1.
+        pair_start: (3, nodes+1) first pair of each node in each set of pairs.
+        child, stack, place_start: (pairs,) child, place of its anchor, first of its places.
+        place: the parent's place of each of the child's atoms, or -1.
+        entry_start: (matrices, nodes+1) first entry of each ``A|part``.
+        entry_row, entry_column, entry: place of the row and of the column, and number in the matrix.
+        matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
+        section: (sections,) where each quantity of A that is needed begins, after a 1.
+        quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
+        coefficient: (largest m + 1, masks).
+        moves: (largest m + 1, slots, ..) the coefficients of the masks in ``program.slot_moves``.
+
+    """
+
+    graph_nodes: Int
+    node_order: Int
+    graph_below: Int
+    below_order: Int
+    size: Int
+    rows: Int
+    below_size: Int
+    below_rows: Int
+    local: Int
+    graph_rows: Int
+    centre: Int
+    pair_start: Int
+    child: Int
+    stack: Int
+    place_start: Int
+    place: NDArray[np.int32]
+    entry_start: Int
+    entry_row: NDArray[np.int32]
+    entry_column: NDArray[np.int32]
+    entry: Int
+    matrix_of: Int
+    value_start: Int
+    value_stride: Int
+    section: Int
+    quantity_rows: Int
+    coefficient: Int
+    moves: Int
+
+
+class Work(NamedTuple):
+    """Working memory of one thread: the kernels allocate nothing.
+
+    Of a graph: the reductions ``x`` of its children and their ``table``, order after order. Of a node: its
+    ``targets``, the output first, and where its quantities of A begin. The rest are indices of axes,
+    and what moves with them. ``held`` keeps the arrays behind the addresses.
+    """
+
+    x: Address
+    x_start: Int
+    table: Address
+    table_start: Int
+    targets: Address
+    target_start: Int
+    section_start: Int
+    step: Int
+    jump: Int
+    index: Int
+    other: Int
+    held: NDArray[Any]
+
+
+def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
+    """Working memory for a level from n to c channels."""
+    m, axes = len(level.coefficient) - 1, program.kept.shape[1] + 1
+    rows = level.graph_rows.max(1, initial=0)
+    lengths = [
+        int(rows @ program.reduced_width) * n,
+        int(rows @ program.table_width) * c,
+        int((m**program.target_order).sum()) * c,
+    ]
+    held = np.empty(sum(lengths), dtype)
+    place = held.ctypes.data + np.concatenate([[0], np.cumsum(lengths)]) * held.itemsize
+    orders = len(rows)
+    numbers = [np.zeros(k, np.int64) for k in (orders, orders, len(program.target_order), len(program.sections))]
+    return Work(
+        int(place[0]),
+        numbers[0],
+        int(place[1]),
+        numbers[1],
+        int(place[2]),
+        numbers[2],
+        numbers[3],
+        *(np.zeros(axes, np.int64) for _ in range(4)),
+        held,
+    )
+
+
+@compiled
+def _plane(
+    to: Address,
+    i: int,
+    step: int,
+    step_1: int,
+    source: Address,
+    j: int,
+    jump: int,
+    jump_1: int,
+    axes: int,
+    m: int,
+    n: int,
+    w: float,
+) -> None:
+    """:func:`_strided` for at most two indices."""
+    inner, outer = m if axes > 0 else 1, m if axes > 1 else 1
+    if step == n and jump == n:  # contiguous
+        n *= inner
+        inner = 1
+    for y in range(outer):
+        for x in range(inner):
+            add(to, i + y * step_1 + x * step, source, j + y * jump_1 + x * jump, w, n)
+
+
+@compiled
+def _space(
+    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+) -> None:
+    """:func:`_strided` for any number of indices."""
+    for a in range(axes):
+        index[a] = 0
+    while True:
+        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], 2, m, n, w)
+        axis = 2
+        while axis < axes:
+            index[axis] += 1
+            i += step[axis]
+            j += jump[axis]
+            if index[axis] < m:
+                break
+            index[axis] = 0
+            i -= m * step[axis]
+            j -= m * jump[axis]
+            axis += 1
+        if axis >= axes:
+            return
+
+
+@inlined
+def _strided(
+    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+) -> None:
+    """``to[i + sum_a step_a x_a ..] += w * source[j + sum_a jump_a x_a ..]``, n numbers each, for all x < m."""
+    if axes > 2:
+        _space(to, i, step, source, j, jump, axes, m, n, w, index)
+    else:
+        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], axes, m, n, w)
+
+
+@inlined
+def _reduce(back: bool, program: Program, level: Layout, graph: int, f: Address, n: int, w: Work, one: float) -> None:
+    """From F to the reductions of the children of a graph, which are zero before; or, added, back."""
+    step, jump = w.step, w.jump
+    for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
+        node = level.below_order[at]
+        m, centre = level.below_size[node], level.centre[node]
+        for r in range(len(program.reductions)):
+            g, column = program.reductions[r, 0], program.reductions[r, 1]
+            sums, held = program.reductions[r, 2], program.reductions[r, 3]
+            if held and centre < 0:
+                continue
+            row = program.reduced_width[g] * n
+            i = w.x_start[g] + level.local[g, node] * row + column * n
+            j = (level.below_rows[node] + centre * level.coefficient[m, held]) * n
+            for a in range(g):
+                step[a] = level.coefficient[m, 1 << a] * row
+                jump[a] = level.coefficient[m, program.kept[r, a]] * n
+            for a in range(sums):
+                step[g + a] = 0
+                jump[g + a] = level.coefficient[m, program.summed[r, a]] * n
+            if back:
+                _strided(f, j, jump, w.x, i, step, g + sums, m, n, one, w.index)
+            else:
+                _strided(w.x, i, step, f, j, jump, g + sums, m, n, one, w.index)
+
+
+@inlined
+def _reduced(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> int:
+    """Make room for a graph: where its reductions and its table begin; returns the length of the reductions."""
+    x = table = 0
+    for g in range(program.order_in + 1):
+        w.x_start[g], w.table_start[g] = x, table
+        x += level.graph_rows[g, graph] * program.reduced_width[g] * n
+        table += level.graph_rows[g, graph] * program.table_width[g] * c
+    fill(w.table, 0, table, one - one)
+    fill(w.x, 0, x, one - one)
+    return x
+
+
+@compiled
+def quantities(program: Program, level: Layout, values: Address, q: Address, one: float) -> None:
+    """What the plan needs of every ``A|part``, added to zeros: section after section, node after node."""
+    for s in range(len(program.sections)):
+        kind, c = program.sections[s, 0], program.sections[s, 1]
+        matrix, start, stride = level.matrix_of[c], level.value_start[c], level.value_stride[c]
+        for node in range(len(level.size)):
+            m = level.size[node]
+            at = level.section[s] + level.quantity_rows[QUANTITY_ORDER[kind], node]
+            for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
+                a, b = level.entry_row[e], level.entry_column[e]
+                if kind in (1, 4) and a != b:
+                    continue
+                place = at
+                if kind in (2, 4):
+                    place += a
+                elif kind == 3:
+                    place += b
+                elif kind == 5:
+                    place += a + m * b
+                put(q, place, get(q, place, one) + get(values, start + stride * level.entry[e], one))
+
+
+@inlined
+def _begin(program: Program, level: Layout, node: int, c: int, w: Work, one: float) -> None:
+    """Targets of a node one after another, all zero, and where its quantities of A begin."""
+    m, length = level.size[node], 0
+    for t in range(len(program.target_order)):
+        w.target_start[t] = length
+        length += level.coefficient[m, 1 << program.target_order[t]] * c
+    fill(w.targets, 0, length, one - one)
+    for s in range(len(program.sections)):
+        order = QUANTITY_ORDER[program.sections[s, 0]]
+        w.section_start[s] = level.section[s] + level.quantity_rows[order, node]
+
+
+@inlined
+def _placed(
+    back: bool,
+    targets: Address,
+    t: int,
+    step: int,
+    table: Address,
+    row: int,
+    jump: int,
+    q: Address,
+    at: int,
+    lean: int,
+    place: NDArray[np.int32],
+    first: int,
+    m: int,
+    c: int,
+    one: float,
+) -> None:
+    """``target[t + step p(x)] += q[at + lean p(x)] * table[row + jump x]`` for all atoms x of a child; or back."""
+    for x in range(m):
+        p = place[first + x]
+        if p >= 0:
+            weight = get(q, at + lean * p, one)
+            if back:
+                add(table, row + x * jump, targets, t + step * p, weight, c)
+            else:
+                add(targets, t + step * p, table, row + x * jump, weight, c)
+
+
+@inlined
+def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, c: int, w: Work, one: float) -> None:
+    """All slots of all pairs of a node: from the table to its targets, or back.
+
+    With p(a) the parent's place of atom a of the child, for every kept index x of the child,
+
+        target[sum_a step_a p(x_a)] += q[sum_a lean_a p(x_a)] * table[x].
+    """
+    index, place, targets, table = w.index, level.place, w.targets, w.table
+    size = level.size[node]
+    stacked = program.slot_moves.shape[1] // 2 - 1
+    for s in range(len(program.slots)):
+        pairs, g, column = program.slots[s, 0], program.slots[s, 1], program.slots[s, 2]
+        target, section = program.slots[s, 3], program.slots[s, 4]
+        moves = level.moves[size, s]
+        step, step_1, along = moves[0] * c, moves[1] * c, moves[stacked] * c
+        lean, lean_1, weight_along = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
+        weight = 0 if section < 0 else w.section_start[section]
+        jump = program.table_width[g] * c
+        for pair in range(level.pair_start[pairs, node], level.pair_start[pairs, node + 1]):
+            child, stack = level.child[pair], max(0, level.stack[pair])
+            row = w.table_start[g] + column * c + level.local[g, child] * jump
+            t = w.target_start[target] + stack * along
+            at = weight + stack * weight_along
+            m, first = level.below_size[child], level.place_start[pair]
+            if g == 0:
+                if back:
+                    add(table, row, targets, t, get(q, at, one), c)
+                else:
+                    add(targets, t, table, row, get(q, at, one), c)
+            elif g == 1:
+                _placed(back, targets, t, step, table, row, jump, q, at, lean, place, first, m, c, one)
+            elif g == 2:
+                for y in range(m):
+                    p = place[first + y]
+                    if p >= 0:
+                        to, by, line = t + step_1 * p, at + lean_1 * p, row + y * m * jump
+                        _placed(back, targets, to, step, table, line, jump, q, by, lean, place, first, m, c, one)
+            else:
+                for a in range(g):
+                    index[a] = 0
+                while True:
+                    to, by, inside = t, at, True
+                    for a in range(1, g):
+                        p = place[first + index[a]]
+                        inside = inside and p >= 0
+                        to += moves[a] * c * p
+                        by += moves[stacked + 1 + a] * p
+                    if inside:
+                        _placed(back, targets, to, step, table, row, jump, q, by, lean, place, first, m, c, one)
+                    row += m * jump
+                    a = 1
+                    while a < g:
+                        index[a] += 1
+                        if index[a] < m:
+                            break
+                        index[a] = 0
+                        a += 1
+                    if a >= g:
+                        break
+
+
+@inlined
+def _combine(
+    back: bool,
+    program: Program,
+    level: Layout,
+    values: Address,
+    node: int,
+    q: Address,
+    c: int,
+    w: Work,
+    one: float,
+) -> None:
+    """The targets other than the output into the output, which is the first, with A; or back."""
+    targets, step, jump, index, other = w.targets, w.step, w.jump, w.index, w.other
+    m = level.size[node]
+    for t in range(1, len(program.target_order)):
+        factor, channel, contracted = program.factors[t, 0], program.factors[t, 1], program.factors[t, 2]
+        section, news = program.factors[t, 3], program.factors[t, 4]
+        axes = program.target_order[t] - (factor == 4)
+        for a in range(axes):
+            step[a] = level.coefficient[m, program.target_axes[t, a]] * c
+            jump[a] = level.coefficient[m, 1 << a] * c
+        base = w.target_start[t]
+        if factor < 3:  # spread along new axes
+            for a in range(news):
+                other[a] = 0
+            i = 0
+            while True:
+                weight = one if factor == 0 else get(q, w.section_start[section] + other[0], one)
+                if back:
+                    _strided(targets, base, jump, targets, i, step, axes, m, c, weight, index)
+                else:
+                    _strided(targets, i, step, targets, base, jump, axes, m, c, weight, index)
+                a = 0
+                while a < news:
+                    move = level.coefficient[m, program.target_new[t, a]] * c
+                    other[a] += 1
+                    i += move
+                    if other[a] < m:
+                        break
+                    other[a] = 0
+                    i -= m * move
+                    a += 1
+                if a >= news:
+                    break
+            continue
+        matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
+        lead = level.coefficient[m, 1 << max(0, program.order_out - 1)] * c
+        for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
+            u, v = level.entry_row[e], level.entry_column[e]
+            weight = get(values, start + stride * level.entry[e], one)
+            if factor == 3:
+                i = u * level.coefficient[m, program.target_new[t, 0]] * c
+                i += v * level.coefficient[m, program.target_new[t, 1]] * c
+                j = base
+            elif contracted == 1:
+                i, j = u * lead, base + v * lead
+            else:
+                i, j = v * lead, base + u * lead
+            if back:
+                _strided(targets, j, jump, targets, i, step, axes, m, c, weight, index)
+            else:
+                _strided(targets, i, step, targets, j, jump, axes, m, c, weight, index)
+
+
+@inlined
+def _invariants(
+    back: bool,
+    masks: Int,
+    coefficient: Int,
+    m: int,
+    tensor: Address,
+    o: int,
+    result: Address,
+    r: int,
+    c: int,
+    step: Int,
+    still: Int,
+    index: Int,
+    one: float,
+) -> None:
+    """One row per set partition of the axes: the sum of the entries whose equated indices agree; or back."""
+    for p in range(len(masks)):
+        groups = masks[p, 0]
+        for a in range(groups):
+            step[a] = coefficient[m, masks[p, a + 1]] * c
+            still[a] = 0
+        if back:
+            _strided(tensor, o, step, result, r + p * c, still, groups, m, c, one, index)
+        else:
+            _strided(result, r + p * c, still, tensor, o, step, groups, m, c, one, index)
+
+
+@compiled
+def forward(
+    program: Program,
+    level: Layout,
+    first: int,
+    end: int,
+    values: Address,
+    q: Address,
+    f: Address,
+    n: int,
+    weights: Address,
+    bias: Address,
+    c: int,
+    relu: bool,
+    output: Address,
+    mask: Address,
+    result: Address,
+    w: Work,
+    one: float,
+) -> None:
+    """The six steps and the invariants, ``result``, for graphs ``first:end``; from n to c channels.
+
+    Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
+    """
+    zero, on, off = one - one, np.uint8(1), np.uint8(0)
+    bells = len(program.invariants)
+    for graph in range(first, end):
+        _reduced(program, level, graph, n, c, w, one)
+        _reduce(False, program, level, graph, f, n, w, one)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5]
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            rows = level.graph_rows[g, graph]
+            multiply(
+                w.table, i, along, w.x, j, pace, rows, (b - a) * n, weights, start * n * c, (right - left) * c, one
+            )
+        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
+            node = level.node_order[at]
+            _begin(program, level, node, c, w, one)
+            _gather(False, program, level, node, q, c, w, one)
+            _combine(False, program, level, values, node, q, c, w, one)
+            o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
+            for i in range(0, length, c):
+                add(w.targets, i, bias, 0, one, c)
+            if mask:
+                for i in range(length):
+                    put(mask, o + i, on if get(w.targets, i, one) > zero else off)
+            if relu:
+                for i in range(length):
+                    put(w.targets, i, max(get(w.targets, i, one), zero))
+            if output:
+                for i in range(length):
+                    put(output, o + i, get(w.targets, i, one))
+            fill(result, node * bells * c, bells * c, zero)
+            masks, m, r = program.invariants, level.size[node], node * bells * c
+            _invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.index, one)
+
+
+@compiled
+def backward(
+    program: Program,
+    level: Layout,
+    first: int,
+    end: int,
+    values: Address,
+    q: Address,
+    f: Address,
+    n: int,
+    transposed: Address,
+    c: int,
+    output: Address,
+    mask: Address,
+    g_output: Address,
+    g_result: Address,
+    g_f: Address,
+    g_weights: Address,
+    g_bias: Address,
+    w: Work,
+    one: float,
+) -> None:
+    """The gradients of F, written (unless ``g_f`` is 0), of weights and bias, added to, for graphs ``first:end``.
+
+    ``transposed`` are the transposes of the mixing matrices. The output or the mask is that after a ReLU; without one
+    both are 0. ``g_output`` or ``g_result`` may be 0.
+    """
+    zero, on, off = one - one, np.uint8(1), np.uint8(0)
+    bells = len(program.invariants)
+    for graph in range(first, end):
+        length_x = _reduced(program, level, graph, n, c, w, one)
+        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
+            node = level.node_order[at]
+            o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
+            _begin(program, level, node, c, w, one)
+            if g_output:
+                add(w.targets, 0, g_output, o, one, length)
+            if g_result:
+                masks, m, r = program.invariants, level.size[node], node * bells * c
+                _invariants(
+                    True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.index, one
+                )
+            if output:
+                for i in range(length):
+                    put(w.targets, i, get(w.targets, i, one) if get(output, o + i, one) > zero else zero)
+            if mask:
+                for i in range(length):
+                    put(w.targets, i, get(w.targets, i, one) if get(mask, o + i, on) != off else zero)
+            for i in range(0, length, c):
+                add(g_bias, 0, w.targets, i, one, c)
+            _combine(True, program, level, values, node, q, c, w, one)
+            _gather(True, program, level, node, q, c, w, one)
+        _reduce(False, program, level, graph, f, n, w, one)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
+            multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+        if not g_f:
+            continue
+        fill(w.x, 0, length_x, zero)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
+            multiply(w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
+        for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
+            node = level.below_order[at]
+            a, b = level.below_rows[node], level.below_rows[node + 1]
+            fill(g_f, a * n, (b - a) * n, zero)
+        _reduce(True, program, level, graph, g_f, n, w, one)
+
+
+@compiled
+def read(
+    back: bool,
+    masks: Int,
+    coefficient: Int,
+    size: Int,
+    rows: Int,
+    tensor: Address,
+    result: Address,
+    c: int,
+    index: Int,
+    one: float,
+) -> None:
+    """The invariants of all nodes, or back; what is written is zero before."""
+    step, still, x = index[0], index[1], index[2]
+    for node in range(len(size)):
+        o, r = rows[node] * c, node * len(masks) * c
+        _invariants(back, masks, coefficient, size[node], tensor, o, result, r, c, step, still, x, one)

@@ -1,0 +1,259 @@
+"""Vector code for the compiled kernels: numbers at addresses, added, scaled and multiplied in registers.
+
+An array is given as the address of its first number, and places in it are counted in numbers. The compiler cannot
+know that two arrays do not overlap and would not use vector registers by itself; addresses also cost nothing to
+pass on. The kind of number is that of an argument ``like`` or of a weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+__all__ = ["add", "compiled", "fill", "get", "inlined", "multiply", "multiply_transposed", "put"]
+
+_FUSED = ("contract",)  # a product and a sum may become one instruction
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "fastmath": {"contract"}}
+
+
+def compiled(f: Callable[..., Any]) -> Any:
+    """Compile when first called, without reference counts, and keep the result on disk where that is possible."""
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(f)
+    except RuntimeError:  # no folder that can be written to
+        return numba.njit(**_OPTIONS)(f)
+
+
+def inlined(f: Callable[..., Any]) -> Any:
+    """Compile into its callers: many arrays are cheap to share and dear to pass on."""
+    return numba.njit(forceinline=True, **_OPTIONS)(f)
+
+
+def _emitted(f: Callable[..., Any]) -> Any:
+    """A function whose code is written down here, operation by operation."""
+    return intrinsic(f)
+
+
+def _pointer(builder: Any, kind: Any, address: Any, place: Any, lanes: int = 1) -> Any:
+    """Pointer to one number, or to a vector of them, at a place of an array."""
+    first = builder.gep(builder.inttoptr(address, kind.as_pointer()), [place])
+    return first if lanes == 1 else builder.bitcast(first, ir.VectorType(kind, lanes).as_pointer())
+
+
+def _spread(builder: Any, number: Any, lanes: int) -> Any:
+    """A vector of equal numbers."""
+    none = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+    first = builder.insert_element(none, number, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
+
+
+def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """``a + b * c``."""
+    return builder.fadd(a, builder.fmul(b, c, flags=_FUSED), flags=_FUSED)
+
+
+def _bytes(like: Any) -> int:
+    return int(like.bitwidth) // 8
+
+
+@_emitted
+def get(typing: Any, address: Any, place: Any, like: Any) -> Any:
+    """The number at a place."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_pointer(builder, context.get_value_type(like), args[0], args[1]))
+
+    return like(types.intp, types.intp, like), code
+
+
+@_emitted
+def put(typing: Any, address: Any, place: Any, value: Any) -> Any:
+    """Write a number to a place."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _pointer(builder, context.get_value_type(value), args[0], args[1]))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, value), code
+
+
+def _adder(lanes: int) -> Any:
+    @_emitted
+    def step(typing: Any, to: Any, i: Any, source: Any, j: Any, w: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind, size = context.get_value_type(w), _bytes(w)
+            into = _pointer(builder, kind, args[0], args[1], lanes)
+            a = builder.load(into, align=size)
+            b = builder.load(_pointer(builder, kind, args[2], args[3], lanes), align=size)
+            builder.store(_fused(builder, a, _spread(builder, args[4], lanes), b), into, align=size)
+            return context.get_dummy_value()
+
+        return types.void(types.intp, types.intp, types.intp, types.intp, w), code
+
+    return step
+
+
+_add16, _add4 = _adder(16), _adder(4)
+
+
+@compiled
+def _add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
+    at = 0
+    while at + 16 <= n:
+        _add16(to, i + at, source, j + at, w)
+        at += 16
+    while at + 4 <= n:
+        _add4(to, i + at, source, j + at, w)
+        at += 4
+    while at < n:
+        put(to, i + at, get(to, i + at, w) + w * get(source, j + at, w))
+        at += 1
+
+
+@inlined
+def add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
+    """``to[i : i + n] += w * source[j : j + n]``; rows of 16 channels, the most frequent, without a loop."""
+    if n == 16:
+        _add16(to, i, source, j, w)
+    else:
+        _add(to, i, source, j, w, n)
+
+
+@compiled
+def fill(to: int, i: int, n: int, value: float) -> None:
+    """``to[i : i + n] = value``."""
+    for at in range(i, i + n):
+        put(to, at, value)
+
+
+def _multiplier(rows: int, lanes: int) -> Any:
+    """``to[r, :lanes] += sum_k x[r, k] w[k, :lanes]`` for ``rows`` rows, which stay in registers."""
+
+    @_emitted
+    def step(
+        typing: Any, to: Any, i: Any, along: Any, x: Any, j: Any, pace: Any, k: Any, w: Any, m: Any, row: Any, like: Any
+    ) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            to_, i_, along_, x_, j_, pace_, k_, w_, m_, row_, _ = args
+            kind, size = context.get_value_type(like), _bytes(like)
+            count = [ir.Constant(i_.type, r) for r in range(rows)]
+            into = [_pointer(builder, kind, to_, builder.add(i_, builder.mul(r, along_)), lanes) for r in count]
+            held = [cgutils.alloca_once_value(builder, builder.load(p, align=size)) for p in into]
+            with cgutils.for_range(builder, k_) as loop:
+                place = builder.add(m_, builder.mul(loop.index, row_))
+                weights = builder.load(_pointer(builder, kind, w_, place, lanes), align=size)
+                for r, total in zip(count, held, strict=True):
+                    at = builder.add(builder.add(j_, builder.mul(r, pace_)), loop.index)
+                    number = builder.load(_pointer(builder, kind, x_, at))
+                    summed = _fused(builder, builder.load(total), _spread(builder, number, lanes), weights)
+                    builder.store(summed, total)
+            for p, total in zip(into, held, strict=True):
+                builder.store(builder.load(total), p, align=size)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 10, like), code
+
+    return step
+
+
+_multiply = {(r, lanes): _multiplier(r, lanes) for r in (4, 1) for lanes in (16, 4)}
+_multiply4x16, _multiply1x16 = _multiply[4, 16], _multiply[1, 16]
+_multiply4x4, _multiply1x4 = _multiply[4, 4], _multiply[1, 4]
+
+
+@compiled
+def multiply(
+    to: int, i: int, along: int, x: int, j: int, pace: int, rows: int, k: int, w: int, m: int, n: int, like: float
+) -> None:
+    """``to += x w`` with x (rows, k), w (k, n) and ``to`` (rows, n); rows are ``along`` and ``pace`` numbers apart."""
+    column = 0
+    while column + 4 <= n:
+        wide = column + 16 <= n
+        r = 0
+        while r + 4 <= rows:
+            if wide:
+                _multiply4x16(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+            else:
+                _multiply4x4(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+            r += 4
+        while r < rows:
+            if wide:
+                _multiply1x16(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+            else:
+                _multiply1x4(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+            r += 1
+        column += 16 if wide else 4
+    for r in range(rows):
+        for c in range(column, n):
+            total = get(to, i + r * along + c, like)
+            for a in range(k):
+                total += get(x, j + r * pace + a, like) * get(w, m + a * n + c, like)
+            put(to, i + r * along + c, total)
+
+
+def _outer(rows: int, lanes: int) -> Any:
+    """``w[k, :lanes] += sum_r x[r, k] g[r, :lanes]`` for ``rows`` rows of g, which stay in registers."""
+
+    @_emitted
+    def step(
+        typing: Any, w: Any, m: Any, row: Any, x: Any, j: Any, pace: Any, k: Any, g: Any, i: Any, along: Any, like: Any
+    ) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            w_, m_, row_, x_, j_, pace_, k_, g_, i_, along_, _ = args
+            kind, size = context.get_value_type(like), _bytes(like)
+            count = [ir.Constant(i_.type, r) for r in range(rows)]
+            held = [
+                builder.load(_pointer(builder, kind, g_, builder.add(i_, builder.mul(r, along_)), lanes), align=size)
+                for r in count
+            ]
+            with cgutils.for_range(builder, k_) as loop:
+                into = _pointer(builder, kind, w_, builder.add(m_, builder.mul(loop.index, row_)), lanes)
+                total = builder.load(into, align=size)
+                for r, vector in zip(count, held, strict=True):
+                    at = builder.add(builder.add(j_, builder.mul(r, pace_)), loop.index)
+                    number = builder.load(_pointer(builder, kind, x_, at))
+                    total = _fused(builder, total, _spread(builder, number, lanes), vector)
+                builder.store(total, into, align=size)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 10, like), code
+
+    return step
+
+
+_outer4x16, _outer1x16, _outer4x4, _outer1x4 = _outer(4, 16), _outer(1, 16), _outer(4, 4), _outer(1, 4)
+
+
+@compiled
+def multiply_transposed(
+    w: int, m: int, x: int, j: int, pace: int, rows: int, k: int, g: int, i: int, along: int, n: int, like: float
+) -> None:
+    """``w += x^T g`` with x (rows, k), g (rows, n) and w (k, n); rows are ``pace`` and ``along`` numbers apart."""
+    column = 0
+    while column + 4 <= n:
+        wide = column + 16 <= n
+        r = 0
+        while r + 4 <= rows:
+            if wide:
+                _outer4x16(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
+            else:
+                _outer4x4(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
+            r += 4
+        while r < rows:
+            if wide:
+                _outer1x16(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
+            else:
+                _outer1x4(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
+            r += 1
+        column += 16 if wide else 4
+    for a in range(k):
+        for c in range(column, n):
+            total = get(w, m + a * n + c, like)
+            for r in range(rows):
+                total += get(x, j + r * pace + a, like) * get(g, i + r * along + c, like)
+            put(w, m + a * n + c, total)
