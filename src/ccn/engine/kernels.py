@@ -100,7 +100,7 @@ class Work(NamedTuple):
     section_start: Int
     step: Int
     jump: Int
-    index: Int
+    x_at: Int
     other: Int
     held: NDArray[Any]
 
@@ -119,15 +119,18 @@ def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
     orders = len(rows)
     numbers = [np.zeros(k, np.int64) for k in (orders, orders, len(program.target_order), len(program.sections))]
     return Work(
-        int(place[0]),
-        numbers[0],
-        int(place[1]),
-        numbers[1],
-        int(place[2]),
-        numbers[2],
-        numbers[3],
-        *(np.zeros(axes, np.int64) for _ in range(4)),
-        held,
+        x=int(place[0]),
+        x_start=numbers[0],
+        table=int(place[1]),
+        table_start=numbers[1],
+        targets=int(place[2]),
+        target_start=numbers[2],
+        section_start=numbers[3],
+        step=np.zeros(axes, np.int64),
+        jump=np.zeros(axes, np.int64),
+        x_at=np.zeros(axes, np.int64),
+        other=np.zeros(axes, np.int64),
+        held=held,
     )
 
 
@@ -213,9 +216,9 @@ def _reduce(back: bool, program: Program, level: Layout, graph: int, f: Address,
                 step[g + a] = 0
                 jump[g + a] = level.coefficient[m, program.summed[r, a]] * n
             if back:
-                _strided(f, j, jump, w.x, i, step, g + sums, m, n, one, w.index)
+                _strided(f, j, jump, w.x, i, step, g + sums, m, n, one, w.x_at)
             else:
-                _strided(w.x, i, step, f, j, jump, g + sums, m, n, one, w.index)
+                _strided(w.x, i, step, f, j, jump, g + sums, m, n, one, w.x_at)
 
 
 @inlined
@@ -304,7 +307,7 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
 
         target[sum_a step_a p(x_a)] += q[sum_a lean_a p(x_a)] * table[x].
     """
-    index, place, targets, table = w.index, level.place, w.targets, w.table
+    index, place, targets, table = w.x_at, level.place, w.targets, w.table
     size = level.size[node]
     stacked = program.slot_moves.shape[1] // 2 - 1
     for s in range(len(program.slots)):
@@ -371,7 +374,7 @@ def _combine(
     one: float,
 ) -> None:
     """The targets other than the output into the output, which is the first, with A; or back."""
-    targets, step, jump, index, other = w.targets, w.step, w.jump, w.index, w.other
+    targets, step, jump, index, other = w.targets, w.step, w.jump, w.x_at, w.other
     m = level.size[node]
     for t in range(1, len(program.target_order)):
         factor, channel, contracted = program.factors[t, 0], program.factors[t, 1], program.factors[t, 2]
@@ -508,7 +511,7 @@ def forward(
                     put(output, o + i, get(w.targets, i, one))
             fill(result, node * bells * c, bells * c, zero)
             masks, m, r = program.invariants, level.size[node], node * bells * c
-            _invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.index, one)
+            _invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.x_at, one)
 
 
 @compiled
@@ -551,7 +554,7 @@ def backward(
             if g_result:
                 masks, m, r = program.invariants, level.size[node], node * bells * c
                 _invariants(
-                    True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.index, one
+                    True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.x_at, one
                 )
             if output:
                 for i in range(length):
