@@ -5,7 +5,15 @@ Every message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-__all__ = ["CCNError", "ConfigurationError", "DependencyError", "GraphError", "SchemeError"]
+__all__ = [
+    "CCNError",
+    "ConfigurationError",
+    "DependencyError",
+    "FileError",
+    "GraphError",
+    "SchemeError",
+    "TrainingError",
+]
 
 
 class CCNError(ValueError):
@@ -26,3 +34,11 @@ class ConfigurationError(CCNError):
 
 class DependencyError(CCNError, ImportError):
     """An optional package is needed and not installed; names the extra that brings it."""
+
+
+class TrainingError(CCNError):
+    """A training run that cannot go on; says where it stopped and what is left of it."""
+
+
+class FileError(CCNError):
+    """A file that is broken, altered or of another kind; names the file."""
