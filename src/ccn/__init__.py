@@ -45,6 +45,7 @@ __all__ = [
     "datasets",
     "engine",
     "errors",
+    "features",
     "interop",
     "layers",
     "models",
@@ -54,7 +55,20 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ccn import adjacency, algebra, datasets, engine, errors, interop, layers, models, reference, schemes, testing
+    from ccn import (
+        adjacency,
+        algebra,
+        datasets,
+        engine,
+        errors,
+        features,
+        interop,
+        layers,
+        models,
+        reference,
+        schemes,
+        testing,
+    )
     from ccn.algebra.contractions import Contraction, MatrixClass, contractions
     from ccn.errors import CCNError
     from ccn.graph import Batch, Graph, as_graph, batch
