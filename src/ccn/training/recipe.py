@@ -40,13 +40,14 @@ class Features:
     Attributes:
         molecules: the set of properties of atoms and bonds; see :mod:`ccn.features.molecules`.
         hydrogens: hydrogens are vertices too.
-        vertices: what is made of the vertex features; see :mod:`ccn.features`. ``given`` leaves them as they are.
+        vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
+            leaves them as they are.
 
     """
 
     molecules: str = "atoms"
     hydrogens: bool = False
-    vertices: str = "given"
+    vertices: Any = "given"
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Recipe:
 RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
         name="paper",
-        features=Features(molecules="element", vertices="histogram"),
+        features=Features(molecules="element", vertices="histograms"),
         network=Network(channels=8, growth=2.0, contractions="paper10"),
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, batch_size=64),
@@ -238,6 +239,8 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()  # a definition of vertex features
     if is_dataclass(value) and type(value).__module__.startswith("ccn."):
         given = {f.name: plain(getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) is not None}
         if type(value) in _SECTIONS.values():
@@ -256,9 +259,11 @@ def unplain(value: Any) -> Any:
         items = {k: unplain(v) for k, v in value.items() if k != "kind"}
         if "kind" not in value:
             return items
-        if value["kind"] not in _kinds():
-            raise ConfigurationError(f"{value['kind']!r} is not known to this version of ccn; a newer one may know it")
-        return _kinds()[value["kind"]](**items)
+        if value["kind"] in _kinds():
+            return _kinds()[value["kind"]](**items)
+        from ccn.features.vertices import vertex_features
+
+        return vertex_features(value)
     return tuple(unplain(v) for v in value) if isinstance(value, list | tuple) else value
 
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ccn.errors import ConfigurationError
+from ccn.features.targets import TargetScale
 
 __all__ = ["Kind", "Task", "make_task"]
 
@@ -33,7 +34,7 @@ class Task:
     Attributes:
         targets: the names of the targets.
         classes: the classes that the numbers of a class target stand for.
-        mean, deviation: of the training targets of a regression, one per target.
+        scale: of the training targets of a regression.
         loss: of a regression.
         class_weights: one per class; of a multi-label task one per label, for its positives.
 
@@ -42,8 +43,7 @@ class Task:
     kind: Kind
     targets: tuple[str, ...]
     classes: tuple[Any, ...] = ()
-    mean: tuple[float, ...] = ()
-    deviation: tuple[float, ...] = ()
+    scale: TargetScale | None = None
     loss: Literal["mse", "mae", "huber"] = "mse"
     class_weights: tuple[float, ...] = ()
 
@@ -54,9 +54,7 @@ class Task:
 
     def encode(self, targets: Floats) -> Floats:
         """Targets as the loss reads them: those of a regression scaled by the training part's statistics."""
-        if self.kind != "regression":
-            return targets
-        return (targets - np.array(self.mean)) / np.array(self.deviation)
+        return targets if self.scale is None else self.scale.scale(targets)
 
     def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The sum of the weighted losses of all targets that are there, and the sum of their weights.
@@ -85,15 +83,26 @@ class Task:
                 w = w * of[known.long()]
         return (each * w).sum(), w.sum()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        lists = {k: list(getattr(self, k)) for k in ("targets", "classes", "class_weights")}
+        return {"kind": self.kind, "loss": self.loss, "scale": self.scale and self.scale.to_json(), **lists}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Task:
+        """What :meth:`to_dict` wrote."""
+        tuples = {k: tuple(data[k]) for k in ("targets", "classes", "class_weights")}
+        scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
+        return cls(data["kind"], loss=data["loss"], scale=scale, **tuples)
+
     def decode(self, outputs: Tensor) -> Floats:
         """From outputs to values in the targets' units, or to probabilities.
 
         Shape (graphs, targets) for regression and multi-label (of the positive label), (graphs, classes) else.
         """
         o = outputs.detach().cpu().double()
-        if self.kind == "regression":
-            values: Floats = o.numpy() * np.array(self.deviation) + np.array(self.mean)
-            return values
+        if self.scale is not None:
+            return self.scale.restore(o.numpy())
         if self.kind == "multiclass":
             return np.asarray(o.softmax(dim=1).numpy())
         p: Floats = o.sigmoid().numpy()
@@ -123,14 +132,7 @@ def make_task(
     if not classification:
         if class_weight is not None:
             raise ConfigurationError("class_weight is for classification; give sample weights instead")
-        deviation = np.nanstd(targets, axis=0)
-        return Task(
-            "regression",
-            tuple(names),
-            mean=tuple(np.nanmean(targets, axis=0).tolist()),
-            deviation=tuple(np.where(deviation > 0, deviation, 1.0).tolist()),
-            loss=loss,
-        )
+        return Task("regression", tuple(names), scale=TargetScale.fit(targets), loss=loss)
     multilabel = targets.shape[1] > 1
     kind: Kind = "multilabel" if multilabel else "binary" if len(classes) <= 2 else "multiclass"
     made = Task(kind, tuple(names), classes=tuple(classes))

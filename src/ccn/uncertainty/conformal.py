@@ -9,10 +9,9 @@ with d the spread of an ensemble they are wider where its members disagree.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,42 +40,33 @@ def quantile(scores: Floats, level: float) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The scores of the calibration rows, for each target in increasing order.
+    """The scores of the calibration rows.
 
     Attributes:
-        floor: added to the spread of the ensemble, so that members who agree by chance do not promise too much;
-            one per target.
-        scaled: the scores are divided by the spread of the ensemble.
+        scores: for each target in increasing order.
+        floor: one per target, added to the spread of the ensemble, so that members who agree by chance do not
+            promise too much. Without it all intervals of a target are equally wide.
 
     """
 
     scores: tuple[tuple[float, ...], ...]
-    floor: tuple[float, ...]
-    scaled: bool = False
+    floor: tuple[float, ...] = ()
 
     def half_width(self, level: float, spread: Floats) -> Floats:
-        """(rows, targets) half the width of the intervals; ``spread`` is the members' deviation."""
+        """(rows, targets) half the width of the intervals; ``spread`` is the deviation of the members' predictions."""
         q = np.array([quantile(np.array(s), level) for s in self.scores])
-        return q * self._divisor(spread)
-
-    def _divisor(self, spread: Floats) -> Floats:
-        return spread + np.array(self.floor) if self.scaled else np.ones_like(spread)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for a file."""
-        return {"scores": [list(s) for s in self.scores], "floor": list(self.floor), "scaled": self.scaled}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
-        """What :meth:`to_dict` wrote."""
-        return cls(tuple(tuple(s) for s in data["scores"]), tuple(data["floor"]), bool(data["scaled"]))
+        return q * _divisor(spread, self.floor)
 
 
-def calibrate(targets: Floats, predictions: Floats, spread: Floats, scaled: bool) -> Calibration:
-    """From calibration rows, all of shape (rows, targets); targets that are NaN are left out."""
-    floor = np.maximum(np.median(spread, axis=0), 1e-12) if len(spread) else np.ones(targets.shape[1])
-    empty = Calibration((), tuple(floor.tolist()), scaled)
-    scores = np.abs(targets - predictions) / empty._divisor(spread)
-    return Calibration(
-        tuple(tuple(np.sort(column[~np.isnan(column)]).tolist()) for column in scores.T), empty.floor, scaled
-    )
+def _divisor(spread: Floats, floor: Sequence[float]) -> Floats:
+    return spread + np.array(floor) if len(floor) else np.ones_like(spread)
+
+
+def calibrate(targets: Floats, predictions: Floats, spread: Floats, floor: Sequence[float] = ()) -> Calibration:
+    """From calibration rows, all of shape (rows, targets); a target that is NaN is left out.
+
+    The floor must not come from the calibration rows themselves: the promise needs scores that are drawn like
+    those of new rows.
+    """
+    scores = np.abs(targets - predictions) / _divisor(spread, floor)
+    return Calibration(tuple(tuple(np.sort(s[~np.isnan(s)]).tolist()) for s in scores.T), tuple(floor))
