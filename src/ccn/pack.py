@@ -8,7 +8,7 @@ by array operations alone. Choosing graphs (:meth:`Pack.select`) copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
-from ccn.graph import Batch, Graph
+from ccn.graph import Batch, Graph, batch
 from ccn.ragged import Int, ranges, starts
 
 __all__ = ["Pack"]
@@ -72,9 +72,15 @@ class Pack(Sequence[Graph]):
         self.directed, self.self_loops, self.name = directed, self_loops, name
 
     @classmethod
-    def of(cls, graphs: Iterable[Graph], name: str | None = None) -> Pack:
-        """Pack graphs that have features, weights and edge features alike."""
-        b = Batch(list(graphs))
+    def of(cls, graphs: Any, name: str | None = None) -> Pack:
+        """Pack graphs, or what :func:`ccn.batch` understands, that have features, weights and edge features alike."""
+        if isinstance(graphs, Pack):
+            directed, self_loops = graphs.directed, graphs.self_loops
+            name = name or graphs.name
+            return cls(graphs.arrays, graphs.chosen, directed=directed, self_loops=self_loops, name=name)
+        b = batch(graphs)
+        if isinstance(b.graphs, Pack):
+            return cls.of(b.graphs, name)
         edges = np.array([len(g.edges) for g in b.graphs])
         entries = np.array([g.entries.shape[1] for g in b.graphs])
         arrays = {

@@ -1,5 +1,6 @@
 """Features of atoms and bonds against what RDKit says, one atom at a time."""
 
+import json
 import pickle
 from typing import Any
 
@@ -149,3 +150,14 @@ def test_a_set_goes_to_other_processes_and_comes_back_equal() -> None:
     chosen = molecule_features("atoms", hydrogens=True)
     chosen.arrays(molecule("CCO"))
     assert pickle.loads(pickle.dumps(chosen)) == chosen
+
+
+def test_what_is_written_is_read_back_and_other_columns_are_refused() -> None:
+    for chosen in (molecule_features("element"), molecule_features("atoms", hydrogens=True)):
+        written = json.loads(json.dumps(chosen.to_json()))
+        assert molecule_features(written) == chosen
+        written["edge_names"] = written["edge_names"][1:]
+        with pytest.raises(ConfigurationError, match="written with other edge_names"):
+            molecule_features(written)
+    with pytest.raises(ConfigurationError, match="molecule features 'mine': choose from"):
+        molecule_features({"name": "mine"})

@@ -10,7 +10,7 @@ RDKit itself is imported only to add hydrogens; everything else asks the molecul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -118,6 +118,15 @@ class MoleculeFeatures:
         """The names of the columns of bonds."""
         return tuple(c for p in self.bond for c in p.columns)
 
+    def to_json(self) -> dict[str, Any]:
+        """The name and the columns as plain JSON values; see :func:`molecule_features` for the way back."""
+        return {
+            "name": self.name,
+            "hydrogens": self.hydrogens,
+            "vertex_names": list(self.vertex_names),
+            "edge_names": list(self.edge_names),
+        }
+
     @cached_property
     def _rows(self) -> tuple[_Rows, _Rows]:
         return _Rows(self.atom), _Rows(self.bond)
@@ -221,17 +230,31 @@ SETS: dict[str, MoleculeFeatures] = {
 """The sets that have a name."""
 
 
-def molecule_features(name: str | MoleculeFeatures = "element", hydrogens: bool = False) -> MoleculeFeatures:
-    """The features of molecules of this name, or those given; ``hydrogens=True`` makes hydrogens vertices.
+def molecule_features(
+    name: str | Mapping[str, Any] | MoleculeFeatures = "element", hydrogens: bool = False
+) -> MoleculeFeatures:
+    """The features of molecules of this name, those written as this JSON object, or those given.
+
+    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; where the set of that name has
+    others today, what was trained on them cannot be used, and that is an error.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
         ('element=C', 'element=N', 'element=O')
 
     """
-    features = SETS.get(name) if isinstance(name, str) else name
+    data: Mapping[str, Any] = name if isinstance(name, Mapping) else {}
+    key = data.get("name") if data else name
+    features = SETS.get(key) if isinstance(key, str) else key
     if not isinstance(features, MoleculeFeatures):
         raise ConfigurationError(
-            f"molecule features {name!r}: choose from {', '.join(SETS)}, or give a ccn.features.MoleculeFeatures"
+            f"molecule features {key!r}: choose from {', '.join(SETS)}, or give a ccn.features.MoleculeFeatures"
         )
+    for what in ("vertex_names", "edge_names"):
+        if what in data and tuple(data[what]) != getattr(features, what):
+            raise ConfigurationError(
+                f"molecule features {key!r}: written with other {what} than they have here; use the version of ccn, "
+                "or the set of your own, that they were written with"
+            )
+    hydrogens = bool(hydrogens or data.get("hydrogens"))
     return replace(features, hydrogens=True) if hydrogens and not features.hydrogens else features
