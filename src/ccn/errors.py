@@ -5,7 +5,7 @@ Every message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-__all__ = ["CCNError", "ConfigurationError", "DependencyError", "GraphError", "SchemeError"]
+__all__ = ["CCNError", "ConfigurationError", "DataError", "DependencyError", "GraphError", "SchemeError"]
 
 
 class CCNError(ValueError):
@@ -22,6 +22,10 @@ class SchemeError(CCNError):
 
 class ConfigurationError(CCNError):
     """Settings that do not fit each other or the data; names the argument."""
+
+
+class DataError(CCNError):
+    """A file or a data set that cannot be read or is not at hand; names the file and the row."""
 
 
 class DependencyError(CCNError, ImportError):
