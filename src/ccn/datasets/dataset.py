@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.datasets.report import Remark, summary, write_remarks
 from ccn.datasets.strings import Strings
+from ccn.datasets.targets import Task
 from ccn.errors import DataError
 from ccn.graph import Graph
 from ccn.pack import Pack
@@ -19,9 +20,8 @@ from ccn.pack import Pack
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Dataset", "Statistics", "Task", "encode_classes"]
+__all__ = ["Dataset", "Statistics"]
 
-Task = Literal["classification", "regression"]
 _SHOWN = 12  # classes or targets that a printed line names
 
 
@@ -207,12 +207,3 @@ def _some(names: Iterable[str]) -> str:
     if len(listed) <= _SHOWN:
         return ", ".join(listed)
     return f"{', '.join(listed[:_SHOWN])}, .. ({len(listed)} in all)"
-
-
-def encode_classes(columns: Sequence[Sequence[Any]]) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
-    """Class numbers (rows, columns), NaN for None, and the classes in order, shared by all columns."""
-    distinct = {v for column in columns for v in column if v is not None}
-    numbers = all(isinstance(v, int | float) for v in distinct)
-    classes = tuple(sorted(distinct) if numbers else sorted(distinct, key=str))
-    code = {v: float(i) for i, v in enumerate(classes)} | {None: np.nan}
-    return np.array([[code[v] for v in column] for column in columns], dtype=np.float64).T, classes

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.datasets.dataset import Dataset, Task, encode_classes
-from ccn.datasets.report import Remark
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.report import CONTRADICTION, NOT_A_NUMBER, Remark, check_strict
 from ccn.datasets.schema import Schema, find_schema
 from ccn.datasets.strings import Strings
 from ccn.datasets.tables import Table, find_column, is_missing, number, open_table
+from ccn.datasets.targets import Task, encode_targets
 from ccn.errors import DataError, GraphError
 from ccn.features.molecules import MoleculeFeatures, molecule_features
 from ccn.pack import Pack
@@ -25,7 +26,6 @@ __all__ = ["Molecules", "dataset_of_molecules", "pack_molecules", "read_molecule
 
 _CHUNK = 1000  # molecules that a worker takes at a time
 _SERIAL = 4000  # up to so many, starting workers costs more than they save
-_CLASSES = 10  # whole numbers that may be classes
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ def read_molecules(
     chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
     name = name or Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
     data, _ = dataset_of_molecules(
-        table, schema, chosen, name, task=task, strict=strict, n_jobs=n_jobs, progress=progress, duplicates=True
+        table, schema, chosen, name, task=task, n_jobs=n_jobs, progress=progress, duplicates=True
     )
-    return data
+    return check_strict(data, strict, str(path))
 
 
 def dataset_of_molecules(
@@ -255,7 +255,6 @@ def dataset_of_molecules(
     name: str,
     *,
     task: Task | None = None,
-    strict: bool = False,
     duplicates: bool = False,
     elements: Sequence[str] = (),
     n_jobs: int | None = None,
@@ -263,7 +262,6 @@ def dataset_of_molecules(
 ) -> tuple[Dataset, NDArray[np.int64]]:
     """The data set in a table, and (graphs, elements) the atoms of each element asked for."""
     dropped: list[Remark] = []
-    lost: list[Remark] = []  # kept rows that lose something, or contradict another: strict stops at these too
     noted: list[Remark] = []
     place = {c: find_column(table, c, "schema") for c in (schema.smiles, *schema.targets)}
     carried = {
@@ -290,7 +288,7 @@ def dataset_of_molecules(
         if wrong and all(v is None for v in read):
             dropped.extend(wrong)
             continue
-        lost.extend(wrong)
+        noted.extend(wrong)
         for column, one in zip(targets, read, strict=True):
             column.append(one)
         rows.append(row.number)
@@ -319,14 +317,14 @@ def dataset_of_molecules(
     number_of = np.array(rows, dtype=np.int64)[good]
     columns = [[column[i] for i in good] for column in targets]
     if made is not None and duplicates:
-        lost += _contradictions(made.canonical, columns, number_of, [smiles[i] for i in good])
+        noted += _contradictions(made.canonical, columns, number_of, [smiles[i] for i in good])
     dropped.sort(key=lambda r: r.row)
-    if strict and (dropped or lost):
-        raise DataError(f"{table.path}: {min([*dropped, *lost], key=lambda r: r.row)}")
     if made is None:
         first = f"; {dropped[0]}" if dropped else ""
         raise DataError(f"{table.path}: no good row among {len(dropped)}{first}")
-    values, found, classes = _encode(columns, schema, task, table.path)
+    values, found, classes = encode_targets(columns, schema.targets, task, str(table.path))
+    if not schema.targets:
+        values = np.zeros((len(good), 0))
     some = set(number_of.tolist())
     return (
         Dataset(
@@ -343,7 +341,7 @@ def dataset_of_molecules(
             weights=np.array([float(kept["weight"][i]) for i in good]) if "weight" in kept else None,
             rows=number_of,
             dropped=tuple(dropped),
-            noted=tuple(sorted((r for r in (*noted, *lost) if r.row in some), key=lambda r: r.row)),
+            noted=tuple(sorted((r for r in noted if r.row in some), key=lambda r: r.row)),
             vertex_names=features.vertex_names,
             edge_names=features.edge_names,
             options={
@@ -387,7 +385,7 @@ def _read_targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[
         else:
             out.append(number(cell))
             if out[-1] is None:
-                wrong.append(Remark(row, cell, f"not a number in a target column: {name}"))
+                wrong.append(Remark(row, cell, f"{NOT_A_NUMBER}: {name}"))
     return out, wrong
 
 
@@ -400,39 +398,5 @@ def _contradictions(
     for i, key in enumerate(canonical):
         j = first.setdefault(key, i)
         if j != i and any(c[i] != c[j] for c in columns if c[i] is not None and c[j] is not None):
-            out.append(Remark(int(rows[i]), smiles[i], f"duplicate with another target: the molecule of row {rows[j]}"))
+            out.append(Remark(int(rows[i]), smiles[i], f"{CONTRADICTION}: the molecule of row {rows[j]}"))
     return out
-
-
-def _encode(
-    columns: Sequence[Sequence[Any]], schema: Schema, task: Task | None, path: Path
-) -> tuple[NDArray[np.float64], Task, tuple[Any, ...]]:
-    """Targets (rows, targets), the task and its classes."""
-    count = len(columns[0]) if columns else 0
-    if task is None:
-        kinds = {
-            name: "classification" if name in schema.words or _few(column) else "regression"
-            for name, column in zip(schema.targets, columns, strict=True)
-        }
-        task = "classification" if kinds and set(kinds.values()) == {"classification"} else "regression"
-        if task == "regression" and schema.words:
-            word, other = min(schema.words), next(n for n, k in kinds.items() if k == "regression")
-            raise DataError(
-                f"{path}: the target {word!r} has words and {other!r} has numbers, which are not learned "
-                "together; name target_columns of one kind"
-            )
-    if task == "classification":
-        whole = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]
-        values, classes = encode_classes(whole)
-        return values, task, classes
-    numbers = [[np.nan if v is None else v for v in column] for column in columns]
-    if schema.words:
-        raise DataError(f"{path}: the target {min(schema.words)!r} has words; regression needs numbers")
-    return np.array(numbers, dtype=np.float64).reshape(len(columns), count).T, task, ()
-
-
-def _few(column: Sequence[Any]) -> bool:
-    """Whether numbers look like classes: whole, few, and each met more than once on average."""
-    given = [v for v in column if v is not None]
-    distinct = set(given)
-    return 0 < len(distinct) <= min(_CLASSES, max(2, len(given) // 2)) and all(v == int(v) for v in distinct)

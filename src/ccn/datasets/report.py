@@ -7,8 +7,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-__all__ = ["Remark", "summary", "write_remarks"]
+from ccn.errors import DataError
+
+if TYPE_CHECKING:
+    from ccn.datasets.dataset import Dataset
+
+__all__ = ["CONTRADICTION", "NOT_A_NUMBER", "Remark", "check_strict", "shorten", "summary", "write_remarks"]
+
+NOT_A_NUMBER = "not a number in a target column"
+CONTRADICTION = "duplicate with another target"
 
 _LONGEST = 200  # characters of a value that a report shows
 
@@ -66,3 +75,14 @@ def write_remarks(path: Path, dropped: Iterable[Remark], noted: Iterable[Remark]
         for remark, action in sorted(lines, key=lambda line: line[0].row):
             writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
     return path
+
+
+def check_strict(data: Dataset, strict: bool, where: str) -> Dataset:
+    """The data set as it is; if ``strict``, an error at the first row that loses anything or contradicts another.
+
+    Single atoms, salts and odd encodings lose nothing: they are noted and no more.
+    """
+    lost = [*data.dropped, *(r for r in data.noted if r.kind in (NOT_A_NUMBER, CONTRADICTION))]
+    if strict and lost:
+        raise DataError(f"{where}: {min(lost, key=lambda r: r.row)}")
+    return data

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary, read_zip
-from ccn.datasets.dataset import Dataset, encode_classes
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.targets import encode_classes
 from ccn.errors import DataError
 from ccn.graph import Graph
 from ccn.pack import Pack
