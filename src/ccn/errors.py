@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "CCNError",
     "ConfigurationError",
+    "DataError",
     "DependencyError",
     "FileError",
     "GraphError",
@@ -30,6 +31,10 @@ class SchemeError(CCNError):
 
 class ConfigurationError(CCNError):
     """Settings that do not fit each other or the data; names the argument."""
+
+
+class DataError(CCNError):
+    """A file or a data set that cannot be read or is not at hand; names the file and the row."""
 
 
 class DependencyError(CCNError, ImportError):

@@ -69,6 +69,11 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = self.random_state is None
         return tags
 
+    @property
+    def _jobs(self) -> int:
+        """Processes that parse SMILES; one unless said otherwise, as everywhere in scikit-learn."""
+        return self.n_jobs or 1
+
     def resolved_recipe(self) -> Recipe:
         """The recipe with all that this estimator overrides."""
         own = {
@@ -89,7 +94,8 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, targets: _Targets, sample_weight: Any, class_weight: Any) -> None:
         """Read the graphs, draw the parts and train."""
         recipe = self.resolved_recipe()
-        graphs, molecules = _graphs(X, recipe)
+        of = recipe.features
+        graphs, molecules = (X.pack, False) if isinstance(X, Dataset) else read(X, of.molecules, of.hydrogens, self._jobs)
         if len(targets.values) != len(graphs):
             raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
         labelled = ~np.isnan(targets.values).all(axis=1)
@@ -107,7 +113,10 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             classification=targets.classification,
             calibration=not targets.classification,
         )
-        inputs = Inputs.fit(graphs.select(parts.train), recipe.features, molecules=molecules)
+        if isinstance(X, Dataset):
+            inputs = Inputs.of_dataset(X, np.flatnonzero(labelled)[parts.train], of)
+        else:
+            inputs = Inputs.fit(graphs.select(parts.train), of, molecules=molecules)
         with _threads(self.n_jobs):
             self.model_ = fit(
                 inputs.vertices(graphs),
@@ -128,7 +137,7 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        return self.model_.inputs(_things(X))
+        return self.model_.inputs(X.pack if isinstance(X, Dataset) else X, self._jobs)
 
     def _predict(self, X: Any) -> Floats:
         graphs = self._read(X)
@@ -176,7 +185,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         validation_fraction: share of the rows kept to stop in time; half of it calibrates the intervals.
         time_limit: seconds of training, after which the best so far is kept.
         random_state: same number, same result.
-        n_jobs: threads; None leaves torch's own number.
+        n_jobs: threads of torch, None leaving its own number, and processes that parse many SMILES, None being one.
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
         verbose: show a progress bar.
 
@@ -345,15 +354,6 @@ def _classes(X: Any, y: Any) -> _Targets:
     values = np.full((len(given), 1), np.nan)
     values[~missing, 0] = number
     return _Targets(values, _names(y, 1), True, tuple(classes.tolist()))
-
-
-def _things(X: Any) -> Any:
-    return X.graphs if isinstance(X, Dataset) else X
-
-
-def _graphs(X: Any, recipe: Recipe) -> tuple[Pack, bool]:
-    """The graphs of X before vertex features are made of them, and whether they are molecules."""
-    return read(_things(X), recipe.features.molecules, recipe.features.hydrogens)
 
 
 @contextmanager

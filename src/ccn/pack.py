@@ -99,6 +99,39 @@ class Pack(Sequence[Graph]):
         return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
 
     @classmethod
+    def of_edges(
+        cls,
+        vertices: ArrayLike,
+        edges: ArrayLike,
+        pairs: NDArray[Any],
+        features: NDArray[Any],
+        edge_features: NDArray[Any] | None = None,
+        name: str | None = None,
+    ) -> Pack:
+        """Pack undirected graphs from arrays that are known to be right, without making the graphs.
+
+        ``vertices`` and ``edges`` (graphs,) count them; ``pairs`` (all edges, 2) holds every edge once, by vertex
+        numbers within its graph; ``features`` and ``edge_features`` have a row per vertex and edge.
+        """
+        count = np.asarray(edges, dtype=np.int64)
+        graph = np.repeat(np.arange(len(count)), count)
+        number = np.arange(len(pairs)) - np.repeat(starts(count)[:-1], count)
+        row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
+        order = np.lexsort((column, row, np.concatenate([graph, graph])))
+        arrays = {
+            "vertex_start": starts(np.asarray(vertices)),
+            "edge_start": starts(count),
+            "entry_start": starts(2 * count),
+            "features": features,
+            "row": _small(row[order]),
+            "column": _small(column[order]),
+            "edge": _small(np.concatenate([number, number])[order]),
+        }
+        if edge_features is not None:
+            arrays["edge_features"] = edge_features
+        return cls(arrays, name=name)
+
+    @classmethod
     def join(cls, packs: Sequence[Pack], name: str | None = None) -> Pack:
         """Packs of graphs that are alike, one after another."""
         if not packs:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from ccn.errors import ConfigurationError, GraphError
+from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.molecules import molecule_features
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graph import Graph, as_graph
 from ccn.pack import Pack
+from ccn.ragged import Int
 from ccn.training.recipe import Features
 
-__all__ = ["Inputs", "as_list"]
+if TYPE_CHECKING:
+    from ccn.datasets.dataset import Dataset
+
+__all__ = ["Inputs", "as_list", "read"]
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,20 @@ class Inputs:
             vertex_features(features.vertices).fit(graphs),
         )
 
-    def __call__(self, things: Any) -> Pack:
-        """The graphs with the features that the network reads."""
-        graphs, molecules = read(things, self.molecules or "element", self.hydrogens)
+    @classmethod
+    def of_dataset(cls, data: Dataset, train: Int, features: Features) -> Inputs:
+        """The same for a data set, which may have been read with another set of properties than the recipe's."""
+        how = data.options if data.smiles is not None else {}
+        known = "features" in how
+        own = replace(features, molecules=how["features"], hydrogens=how["hydrogens"]) if known else features
+        return cls.fit(data.pack.select(train), own, molecules=known)
+
+    def __call__(self, things: Any, n_jobs: int | None = 1) -> Pack:
+        """The graphs with the features that the network reads; SMILES are parsed in ``n_jobs`` processes.
+
+        A pack is taken to hold features as they were before ``vertices`` are made of them.
+        """
+        graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
         if molecules and self.molecules is None:
             raise ConfigurationError("the model was trained on graphs with features of their own; molecules lack them")
         return self.vertices(graphs)
@@ -81,7 +96,7 @@ def as_list(things: Any) -> Sequence[Any]:
     return list(things)
 
 
-def read(things: Any, molecules: str, hydrogens: bool) -> tuple[Pack, bool]:
+def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -> tuple[Pack, bool]:
     """Graphs from SMILES, molecules or graphs of any kind, and whether they are molecules; an error names the row."""
     rows = as_list(things)
     if not len(rows):
@@ -92,18 +107,31 @@ def read(things: Any, molecules: str, hydrogens: bool) -> tuple[Pack, bool]:
     if any(kinds) and not all(kinds):
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
+    if all(isinstance(row, str) for row in rows):
+        return _of_smiles(rows, molecules, hydrogens, n_jobs), True
     made: list[Graph] = []
     for i, row in enumerate(rows):
         try:
-            if isinstance(row, str):
-                made.append(Graph.from_smiles(row, features=molecules, hydrogens=hydrogens))
-            elif kinds[i]:
-                made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens))
-            else:
-                made.append(as_graph(row))
+            made.append(
+                Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row)
+            )
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
     return Pack.of(made), all(kinds)
+
+
+def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:
+    from ccn.datasets.molecules import pack_molecules
+
+    try:
+        made = pack_molecules(smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False)
+    except DataError as error:  # not one of them is a molecule
+        raise GraphError(f"row 0 ({smiles[0]!r}): {str(error).rpartition(': ')[2]}") from None
+    if made.bad:
+        i, why = made.bad[0]
+        more = f"; {len(made.bad) - 1} more rows are bad too" if len(made.bad) > 1 else ""
+        raise GraphError(f"row {i} ({smiles[i]!r}): {why}; leave the row out or correct it{more}")
+    return made.pack
 
 
 def _call(row: Any) -> str:
