@@ -26,7 +26,6 @@ from ccn.training import model_file
 from ccn.training.fit import Run, fit, split
 from ccn.training.inputs import Inputs, read
 from ccn.training.machine import Machine
-from ccn.training.model import Model
 from ccn.training.recipe import Recipe
 from ccn.training.recipe import recipe as named
 from ccn.training.task import Floats
@@ -95,16 +94,20 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Read the graphs, draw the parts and train."""
         recipe = self.resolved_recipe()
         of = recipe.features
-        graphs, molecules = (X.pack, False) if isinstance(X, Dataset) else read(X, of.molecules, of.hydrogens, self._jobs)
+        graphs, molecules = (
+            (X.pack, False) if isinstance(X, Dataset) else read(X, of.molecules, of.hydrogens, self._jobs)
+        )
         if len(targets.values) != len(graphs):
             raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
-        labelled = ~np.isnan(targets.values).all(axis=1)
-        if not labelled.any():
+        labelled = np.any(~np.isnan(targets.values), axis=1)
+        if not np.any(labelled):
             raise ConfigurationError("y has no value that is not missing")
         graphs, values = graphs.select(np.flatnonzero(labelled)), targets.values[labelled]
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if weights is not None and weights.shape != labelled.shape:
-            raise ConfigurationError(f"sample_weight has shape {weights.shape}; give one number for each of the {len(labelled)} rows")
+            raise ConfigurationError(
+                f"sample_weight has shape {weights.shape}; give one number for each of the {len(labelled)} rows"
+            )
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         parts = split(
             values,

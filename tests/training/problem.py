@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import random
+import signal
+import socket
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +17,6 @@ import numpy as np
 import torch
 
 import ccn
-from ccn.training.batches import Batches
 from ccn.training.examples import Examples
 from ccn.training.loop import train
 from ccn.training.machine import Machine
@@ -57,38 +62,84 @@ def network(task: Task, r: Recipe, dtype: torch.dtype = torch.float32) -> ccn.CC
     return make_network(network_options(r.network, graphs(2), task.outputs), seed=3).to(dtype)
 
 
-def _run(folder: Path, resume: bool) -> None:
-    """A run with checkpoints after every batch; writes the final weights beside them."""
-    torch.set_num_threads(1)
+def fork(task: Callable[[], None], **environment: str) -> int:
+    """Do something in a process of its own, which has everything imported already; its number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.environ.update(environment)
+        torch.set_num_threads(1)
+        task()
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        os._exit(code)
+
+
+def run(folder: Path) -> None:
+    """A run with checkpoints after every batch, new or resumed; writes the final weights beside them."""
     task, examples = problem()
-    r = small(epochs=8)
+    r = small(epochs=12)
     net = network(task, r)
-    train(net, task, examples, r, seed=5, folder=folder, resume=resume, every=0.0)
+    train(net, task, examples, r, seed=5, folder=folder, resume=True, every=0.0)
     torch.save(net.state_dict(), folder / "final.pt")
 
 
-def _gradients(folder: Path) -> None:
-    """The gradient of every step of one epoch, as this process sees it; started by torchrun or alone."""
-    torch.set_num_threads(1)
+def kills(folder: Path, count: int = 5) -> None:
+    """One run left alone and one killed at random moments, each time after it has come on a little."""
+    alone, broken = folder / "alone", folder / "broken"
+    assert os.waitpid(fork(lambda: run(alone)), 0)[1] == 0
+    done = 0
+    while done < count:
+        before = {p.name for p in broken.glob("checkpoint-*")}
+        child = fork(lambda: run(broken))
+        while {p.name for p in broken.glob("checkpoint-*")} == before:
+            time.sleep(0.001)
+        time.sleep(random.random() * 0.02)
+        os.kill(child, signal.SIGINT if done == 2 else signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        assert status != 0, "the run came to its end before it was killed"
+        done += 1
+    assert os.waitpid(fork(lambda: run(broken)), 0)[1] == 0
+
+
+def gradients(folder: Path, devices: int) -> None:
+    """The gradient of every step of one epoch and its figures, as this process sees them."""
     task, examples = problem(count=27)
     r = small(norm="layer", dropout=0.0, epochs=1, batch_size=17, method="sgd", scaled=False, clip=None, patience=2)
     net = network(task, r)
     found: list[list[float]] = []
-    old = torch.optim.SGD.step
+    step = torch.optim.SGD.step
 
-    def step(self: Any, *args: Any, **options: Any) -> Any:
+    def watched(self: Any, *args: Any, **options: Any) -> Any:
         found.append([x for p in net.parameters() for x in p.grad.reshape(-1).tolist()])  # type: ignore[union-attr]
-        return old(self, *args, **options)
+        return step(self, *args, **options)
 
-    torch.optim.SGD.step = step  # type: ignore[method-assign]
-    machine = Machine(precision="64-true", devices=int(sys.argv[3]), strategy="auto" if sys.argv[3] == "1" else "ddp")
+    torch.optim.SGD.step = watched  # type: ignore[method-assign]
+    machine = Machine(precision="64-true", devices=devices, strategy="ddp" if devices > 1 else "auto")
     progress = train(net, task, examples, r, machine=machine)
-    rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
-    (folder / f"gradients-{sys.argv[3]}-{rank}.json").write_text(json.dumps([found, progress.history]))
-    assert len(Batches(examples.graphs, examples.train, 17)) == 2
+    rank = os.environ.get("RANK", "0")
+    (folder / f"gradients-{devices}-{rank}.json").write_text(json.dumps([found, progress.history]))
+
+
+def processes(folder: Path) -> None:
+    """The same alone and as two processes that torchrun would start."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "GROUP_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
+    place = {"MASTER_ADDR": "localhost", "MASTER_PORT": port}
+    children = [fork(lambda: gradients(folder, 1))]
+    for rank in ("0", "1"):
+        children.append(fork(lambda: gradients(folder, 2), RANK=rank, LOCAL_RANK=rank, **common, **place))
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
 
 
 if __name__ == "__main__":
-    {"run": lambda f: _run(f, False), "resume": lambda f: _run(f, True), "gradients": _gradients}[sys.argv[1]](
-        Path(sys.argv[2])
-    )
+    import lightning_fabric  # noqa: F401
+    import sklearn.metrics  # noqa: F401
+
+    {"kills": kills, "processes": processes}[sys.argv[1]](Path(sys.argv[2]))

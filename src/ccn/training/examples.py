@@ -43,7 +43,9 @@ class Examples:
             row, column = np.argwhere(np.isinf(self.targets))[0]
             raise ConfigurationError(f"target {column} of row {row} is infinite; leave it blank or correct it")
         if self.weights is not None and (
-            self.weights.shape != (len(self.graphs),) or not (self.weights >= 0).all() or not np.isfinite(self.weights).all()
+            self.weights.shape != (len(self.graphs),)
+            or not (self.weights >= 0).all()
+            or not np.isfinite(self.weights).all()
         ):
             raise ConfigurationError("sample weights: one finite number per graph is needed, none of them negative")
 

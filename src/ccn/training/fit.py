@@ -57,9 +57,7 @@ class Run:
     verbose: bool = False
 
 
-def split(
-    targets: Floats, validation: float, seed: int, *, classification: bool, calibration: bool
-) -> Parts:
+def split(targets: Floats, validation: float, seed: int, *, classification: bool, calibration: bool) -> Parts:
     """Draw the validation part, stratified where there is one target of classes, and keep half of it to calibrate."""
     from sklearn.model_selection import train_test_split
 

@@ -62,10 +62,10 @@ def tensorboard(folder: Path | None) -> Iterator[Any]:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
-    with SummaryWriter(str(folder)) as writer:  # type: ignore[no-untyped-call]
+    with SummaryWriter(str(folder)) as writer:
 
         def log(row: Mapping[str, float]) -> None:
             for name, value in row.items():
-                writer.add_scalar(name, value, int(row["epoch"]))  # type: ignore[no-untyped-call]
+                writer.add_scalar(name, value, int(row["epoch"]))
 
         yield log

@@ -112,9 +112,7 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
     made: list[Graph] = []
     for i, row in enumerate(rows):
         try:
-            made.append(
-                Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row)
-            )
+            made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
     return Pack.of(made), all(kinds)

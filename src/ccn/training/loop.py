@@ -154,9 +154,7 @@ class _Run:
             set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
             index = torch.from_numpy(rows).to(fabric.device)
             out = self.model(b.to(fabric.device))[: len(rows)]
-            total, weight = self.task.losses(
-                out, self.y[index], None if self.weights is None else self.weights[index]
-            )
+            total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
             fabric.backward(total * world / torch.where(everywhere > 0, everywhere, 1.0))
@@ -261,7 +259,5 @@ def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe,
     """What identifies a run: settings and data. Initial weights follow from the seed."""
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
-    data = fingerprint(
-        examples.graphs, examples.targets, examples.train, examples.validation, examples.weights
-    )
+    data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)
     return hashlib.sha256((text + data).encode()).hexdigest()

@@ -92,7 +92,9 @@ def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
 def _one_against_rest(score: Callable[..., float], number: NDArray[np.int64], p: Floats) -> float:
     """A score of two classes, or its mean over the classes that occur, each against the rest."""
     columns = [1] if p.shape[1] == 2 else range(p.shape[1])
-    return _mean([float(score(number == c, p[:, c])) if 0 < (number == c).sum() < len(number) else float("nan") for c in columns])
+    return _mean(
+        [float(score(number == c, p[:, c])) if 0 < (number == c).sum() < len(number) else float("nan") for c in columns]
+    )
 
 
 def check_monitor(task: Task, name: str) -> None:

@@ -21,6 +21,7 @@ from ccn.errors import ConfigurationError
 
 __all__ = ["RECIPES", "Features", "Network", "Optimiser", "Recipe", "Training", "from_dict", "recipe", "to_dict"]
 
+
 def _check(right: bool, name: str, value: Any, must: str) -> None:
     if not right:
         raise ConfigurationError(f"{name}={value!r}: it must be {must}")
@@ -246,7 +247,7 @@ def plain(value: Any) -> Any:
         if type(value) in _SECTIONS.values():
             return given
         if type(value).__name__ in _kinds():
-            return {"kind": type(value).__name__, **given}
+            return {"type": type(value).__name__, **given}
     raise ConfigurationError(
         f"{value!r} is code, not plain data, and cannot be written to a file: name a built-in choice instead, or "
         "keep the network's state_dict() and make the network anew from your own code"
@@ -256,14 +257,16 @@ def plain(value: Any) -> Any:
 def unplain(value: Any) -> Any:
     """What :func:`plain` was given; lists become tuples."""
     if isinstance(value, Mapping):
-        items = {k: unplain(v) for k, v in value.items() if k != "kind"}
-        if "kind" not in value:
-            return items
-        if value["kind"] in _kinds():
-            return _kinds()[value["kind"]](**items)
-        from ccn.features.vertices import vertex_features
+        items = {k: unplain(v) for k, v in value.items() if k != "type"}
+        if "type" in value:
+            if value["type"] not in _kinds():
+                raise ConfigurationError(f"{value['type']!r} is not known to this version of ccn; a newer one may know it")
+            return _kinds()[value["type"]](**items)
+        if "kind" in value:
+            from ccn.features.vertices import vertex_features
 
-        return vertex_features(value)
+            return vertex_features(value)
+        return items
     return tuple(unplain(v) for v in value) if isinstance(value, list | tuple) else value
 
 

@@ -51,8 +51,10 @@ def write_atomically(path: Path, content: bytes) -> None:
             finally:
                 os.close(folder)
     except OSError as error:
-        raise FileError(f"{path}: cannot be written ({error.strerror or error}); free space or choose another place, "
-                        "what was there before is intact") from error
+        raise FileError(
+            f"{path}: cannot be written ({error.strerror or error}); free space or choose another place, "
+            "what was there before is intact"
+        ) from error
     finally:
         beside.unlink(missing_ok=True)
 
@@ -72,7 +74,9 @@ def _open(path: Path) -> Any:
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file") from None
     except (SafetensorError, OSError) as error:
-        raise FileError(f"{path}: not a whole safetensors file ({error}); it may be truncated, take another copy") from None
+        raise FileError(
+            f"{path}: not a whole safetensors file ({error}); it may be truncated, take another copy"
+        ) from None
 
 
 def read_header(path: Path, form: str, version: int) -> tuple[int, dict[str, Any]]:
@@ -86,7 +90,10 @@ def read_header(path: Path, form: str, version: int) -> tuple[int, dict[str, Any
         raise FileError(
             f"{path}: a {form} of version {number}, this ccn reads up to {version}; install a newer ccn to read it"
         )
-    return int(number), json.loads(header["data"])
+    try:
+        return int(number), json.loads(header["data"])
+    except json.JSONDecodeError as error:
+        raise FileError(f"{path}: its header is not whole ({error}): it was altered; take another copy") from None
 
 
 def read(path: Path, form: str, version: int) -> tuple[int, dict[str, Tensor], dict[str, Any]]:
