@@ -80,9 +80,11 @@ def test_fit_changes_no_setting_and_the_same_state_gives_the_same_result() -> No
 
 
 def test_it_learns() -> None:
-    made = ccn.CCNRegressor(epochs=60, channels=8, random_state=0, validation_fraction=0.2, settings={"dropout": 0.0})
-    assert made.fit(SMILES * 2, np.tile(COUNT, 2)).score(SMILES, COUNT) > 0.9
-    net = ccn.CCNClassifier(epochs=40, channels=8, random_state=0, settings={"dropout": 0.0}).fit(SMILES, HALOGEN)
+    options: dict[str, Any] = {"channels": 8, "random_state": 0, "batch_size": 16, "validation_fraction": 0.2}
+    options |= {"learning_rate": 1e-2, "settings": {"dropout": 0.0, "edge_features": False}}
+    made = ccn.CCNRegressor(epochs=15, **options).fit(SMILES * 2, np.tile(COUNT, 2))
+    assert made.score(SMILES, COUNT) > 0.9
+    net = ccn.CCNClassifier(epochs=15, **options).fit(SMILES * 2, np.tile(HALOGEN, 2))
     assert net.score(SMILES, HALOGEN) > 0.9
     assert net.classes_.tolist() == ["halogen", "none"]
     p = net.predict_proba(SMILES)

@@ -262,7 +262,7 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     def _learned(self) -> None:
         task = self.model_.task
         own = np.array(task.classes)
-        self.classes_ = [own] * len(task.targets) if task.kind == "multilabel" else own
+        self.classes_: Any = [own] * len(task.targets) if task.kind == "multilabel" else own
 
     def predict_proba(self, X: Any) -> Floats:
         """(rows, classes), or for several labels (rows, labels) the probability of each."""
@@ -322,6 +322,9 @@ def _numbers(X: Any, y: Any) -> _Targets:
     values = values[:, None] if single else values
     if values.ndim != 2 or not values.shape[1]:
         raise ConfigurationError(f"y has shape {np.shape(y)}; give (rows,) or (rows, targets)")
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
     return _Targets(values, _names(y, values.shape[1]), classification=False, single=single)
 
 

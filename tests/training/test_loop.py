@@ -132,7 +132,7 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on_afterwards(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sealed.os, "fsync", full)
+        patch.setattr(os, "fsync", full)
         with pytest.raises(FileError, match=r"No space left on device.*intact"):
             train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, resume=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == kept

@@ -44,7 +44,7 @@ def test_a_scaled_step_is_a_step_in_the_other_variable() -> None:
     v = torch.nn.Parameter(before / s)
     v.grad = gradient * s
     torch.optim.AdamW([v], lr=0.01, weight_decay=0.0, eps=0.0).step()
-    moved = gradient.abs() > 1e-6
+    moved = gradient.abs() > 1e-3  # against these Adam's epsilon is nothing
     torch.testing.assert_close(layer.weight.detach()[moved], (v.detach() * s)[moved], rtol=1e-4, atol=1e-7)
 
 

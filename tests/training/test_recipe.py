@@ -20,7 +20,7 @@ def test_the_recipe_of_the_paper_is_as_the_paper_says() -> None:
     assert (n.order, n.levels, n.contractions, n.adjacency, n.growth) == (2, 2, "paper10", True, 2)
     assert n.widths() == [8, 16, 32]
     assert (r.training.batch_size, r.training.epochs, r.features.vertices) == (64, 100, "histograms")
-    assert not (n.own or n.edge_features or n.norm or n.dropout or o.weight_decay or o.scaled or o.clip)
+    assert not any((n.own, n.edge_features, n.norm, n.dropout, o.weight_decay, o.scaled, o.clip))
 
 
 def test_fields_are_overridden_by_name_or_by_section() -> None:

@@ -70,7 +70,7 @@ class Model:
         return np.asarray(self.each(graphs).mean(axis=0))
 
     def interval(self, graphs: Pack, level: float) -> tuple[Floats, Floats, Floats]:
-        """Prediction, lower and upper end, (graphs, targets) each, of intervals that cover with probability ``level``."""
+        """Prediction, lower and upper end of intervals of probability ``level``, each (graphs, targets)."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "

@@ -260,7 +260,9 @@ def unplain(value: Any) -> Any:
         items = {k: unplain(v) for k, v in value.items() if k != "type"}
         if "type" in value:
             if value["type"] not in _kinds():
-                raise ConfigurationError(f"{value['type']!r} is not known to this version of ccn; a newer one may know it")
+                raise ConfigurationError(
+                    f"{value['type']!r} is not known to this version of ccn; a newer one may know it"
+                )
             return _kinds()[value["type"]](**items)
         if "kind" in value:
             from ccn.features.vertices import vertex_features
