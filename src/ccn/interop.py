@@ -29,6 +29,7 @@ __all__ = [
     "from_rdkit",
     "from_smiles",
     "is_one",
+    "parse_smiles",
     "to_networkx",
     "to_pyg",
 ]
@@ -265,10 +266,8 @@ def _rdkit() -> Any:
     return Chem
 
 
-def from_smiles(
-    smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
-) -> Graph:
-    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
+def parse_smiles(smiles: str, *, name: str | None = None) -> Any:
+    """The RDKit molecule of a SMILES string, or an error."""
     chem = _rdkit()
     from rdkit import rdBase
 
@@ -278,7 +277,14 @@ def from_smiles(
         raise GraphError(
             f"{prefix(name)}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences"
         )
-    return from_rdkit(mol, features=features, hydrogens=hydrogens, name=name)
+    return mol
+
+
+def from_smiles(
+    smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
+) -> Graph:
+    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
+    return from_rdkit(parse_smiles(smiles, name=name), features=features, hydrogens=hydrogens, name=name)
 
 
 def from_rdkit(

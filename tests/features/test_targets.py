@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ccn.errors import ConfigurationError
@@ -24,6 +24,7 @@ def test_the_known_values_of_training_get_mean_0_and_deviation_1() -> None:
     np.testing.assert_allclose(np.nanstd(scaled, axis=0), 1, rtol=1e-12)
 
 
+@example([0.0, 1e-160])
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(NAN), min_size=1, max_size=20).filter(lambda v: not np.isnan(v).all()))
 def test_restoring_undoes_scaling_on_any_values(values: list[float]) -> None:
     y = np.array(values)[:, None]
@@ -39,6 +40,9 @@ def test_a_constant_target_is_shifted_only() -> None:
     scale = TargetScale.fit([[0.1, 4.0]] * 7 + [[NAN, 4.0]])
     assert scale == TargetScale(mean=(0.1, 4.0), deviation=(1.0, 1.0))
     assert scale.scale([[0.1, 6.0]]).tolist() == [[0.0, 2.0]]
+    # Constant but for rounding, and too close together for a deviation.
+    assert TargetScale.fit([[0.3], [0.1 + 0.2], [0.3]]).deviation == (1.0,)
+    assert TargetScale.fit([[0.0], [1e-200]]).deviation == (1.0,)
 
 
 @pytest.mark.parametrize(

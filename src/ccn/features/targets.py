@@ -46,7 +46,7 @@ class TargetScale:
         """From the targets (rows, targets) of the training part.
 
         The deviation is that of the rows themselves (divided by their number, not by one less). A target with one
-        value only is shifted and not scaled.
+        value only, to rounding, is shifted and not scaled.
         """
         y = _table(targets)
         known = ~np.isnan(y)
@@ -55,10 +55,11 @@ class TargetScale:
                 raise ConfigurationError(f"target {column} has no value in the training part; leave this target out")
             if not np.isfinite(y[known[:, column], column]).all():
                 raise ConfigurationError(f"target {column} has an infinite value in the training part; remove it")
-        constant = np.nanmin(y, axis=0) == np.nanmax(y, axis=0)
-        # The mean of equal numbers can miss them by a rounding error.
-        mean = np.where(constant, np.nanmax(y, axis=0), np.nanmean(y, axis=0))
-        deviation = np.where(constant, 1.0, np.nanstd(y, axis=0))
+        low, high, deviation = np.nanmin(y, axis=0), np.nanmax(y, axis=0), np.nanstd(y, axis=0)
+        # The mean of equal numbers can miss them by a rounding error, and so can the deviation miss 0.
+        mean = np.clip(np.nanmean(y, axis=0), low, high)
+        constant = deviation <= 1e-12 * np.maximum(abs(low), abs(high))
+        deviation = np.where(constant, 1.0, deviation)
         return cls(tuple(mean.tolist()), tuple(deviation.tolist()))
 
     def scale(self, targets: ArrayLike) -> Float:
