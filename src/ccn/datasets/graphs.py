@@ -128,11 +128,10 @@ def _dataset(
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     columns = [[_value(one.get(key)) for one in targets] for key in names]
     values, found_task, classes = encode_targets(columns, names, task, where)
-    strings = {
-        kind: Strings.of(r.words.get(key, "") for r in kept)
-        for kind, key in (("ids", "id"), ("groups", "group"), ("splits", "split"))
-        if any(key in r.words for r in kept)
-    }
+
+    def words(key: str) -> Strings | None:
+        return Strings.of(r.words.get(key, "") for r in kept) if any(key in r.words for r in kept) else None
+
     return Dataset(
         name,
         Pack.of(graphs, name),
@@ -140,11 +139,13 @@ def _dataset(
         names,
         found_task,
         classes,
+        ids=words("id"),
+        groups=words("group"),
+        splits=words("split"),
         rows=np.array(rows, dtype=np.int64),
         dropped=tuple(dropped),
         vertex_names=vertex_names,
         edge_names=edge_names,
-        **strings,
     )
 
 
@@ -307,7 +308,8 @@ def from_objects(
 ) -> Dataset:
     """A data set of graphs in memory: NetworkX graphs, a PyG data set, :class:`ccn.Graph` or SMILES.
 
-    Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of PyG.
+    Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of
+    PyG.
     """
     listed = list(things)
     if listed and all(hasattr(g, "adjacency") and hasattr(g, "nodes") for g in listed):

@@ -165,8 +165,8 @@ def find(entry: Entry) -> Found | None:
         module, inside = entry.package
         # Located without being imported: the import of qm9pack fails on current setuptools.
         spec = importlib.util.find_spec(module)
-        for folder in (spec.submodule_search_locations or []) if spec is not None else []:
-            if (path := Path(folder) / inside).is_dir():
+        for root in (spec.submodule_search_locations or []) if spec is not None else []:
+            if (path := Path(root) / inside).is_dir():
                 return Found(path, f"package {module}")
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -125,7 +126,7 @@ def _counts_rows(column: Sequence[str]) -> bool:
     """Whether the cells are whole numbers, each one more than the one before."""
     values = [number(c) for c in column]
     return len(values) > 2 and all(
-        a is not None and b is not None and b == a + 1 for a, b in zip(values[:-1], values[1:], strict=True)
+        a is not None and b is not None and b == a + 1 for a, b in itertools.pairwise(values)
     )
 
 

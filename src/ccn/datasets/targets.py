@@ -48,8 +48,8 @@ def encode_targets(
         if task == "regression" and words:
             other = next(name for name, few in kinds.items() if not few)
             raise DataError(
-                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which are not learned together; "
-                "name target_columns of one kind"
+                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which are not learned "
+                "together; name target_columns of one kind"
             )
     if task == "classification":
         whole = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]
