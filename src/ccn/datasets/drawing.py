@@ -14,6 +14,7 @@ from ccn.graph import Graph
 __all__ = ["draw", "places", "sketch", "spread"]
 
 _COLUMNS = 3
+_STEP = 9.0  # dots of an edge of length 1, at most
 # Dots of a braille character by (row, column); U+2800 has none.
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
@@ -61,7 +62,7 @@ def places(data: Dataset, i: int) -> NDArray[np.float64]:
 
 
 def _label(data: Dataset, i: int) -> str:
-    """What is written below a graph: its number and first target."""
+    """What is written with a graph: its number and first target."""
     title = f"{data.name}[{i}]"
     if data.target_names and not np.isnan(data.targets[i, 0]):
         value = data.targets[i, 0]
@@ -94,9 +95,9 @@ def draw(data: Dataset, indices: list[int], path: Path) -> Path:
         axes.add_collection(LineCollection(list(lines), colors="0.45", linewidths=1.4, zorder=1))
         size = float(np.clip(1500 / graph.n, 14, 90))
         axes.scatter(*at.T, s=size, c=[colours[k % 20] for k in kind], edgecolors="black", linewidths=0.6, zorder=2)
-        axes.set_aspect("equal")
+        axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.12)
-        axes.set_title(_label(data, i), fontsize=9, y=-0.08)
+        axes.set_title(_label(data, i), fontsize=9)
     for axes in figure.axes:
         axes.set_axis_off()
     if len(data.vertex_names) > 1 and len(data.vertex_names) == data.pack.width:
@@ -117,8 +118,8 @@ def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:
     at = places(data, i)
     at = at - at.min(0)
     size = np.array([2 * width - 1, 4 * height - 1], dtype=float)
-    scale = min(size / np.maximum(at.max(0), 1e-9))
-    dots = np.clip(np.round(at * min(scale, size.min())), 0, size).astype(int)
+    scale = min(_STEP, *(size / np.maximum(at.max(0), 1e-9)))
+    dots = np.round(at * scale).astype(int)
     canvas = np.zeros((4 * height, 2 * width), dtype=bool)
     for u, v in graph.entries.T.tolist():
         steps = 1 + int(np.abs(dots[u] - dots[v]).max())

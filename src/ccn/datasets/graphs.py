@@ -127,7 +127,7 @@ def _dataset(
     targets = [_named(r.target) for r in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     columns = [[_value(one.get(key)) for one in targets] for key in names]
-    values, found_task, classes = encode_targets(columns, names, task, where)
+    values, found_task, classes = encode_targets(columns, names, len(kept), task, where)
 
     def words(key: str) -> Strings | None:
         return Strings.of(r.words.get(key, "") for r in kept) if any(key in r.words for r in kept) else None
@@ -135,7 +135,7 @@ def _dataset(
     return Dataset(
         name,
         Pack.of(graphs, name),
-        values if names else np.zeros((len(graphs), 0)),
+        values,
         names,
         found_task,
         classes,
@@ -333,5 +333,5 @@ def from_objects(
         raise DataError(f"{name}: {len(pack)} graphs, but targets of {len(table)}")
     names = ("target",) if table.shape[1] == 1 else tuple(_SEVERAL.format(i) for i in range(table.shape[1]))
     columns = [[_value(v) for v in column] for column in table.T.tolist()]
-    values, found, classes = encode_targets(columns, names, task, name)
+    values, found, classes = encode_targets(columns, names, len(table), task, name)
     return Dataset(name, pack, values, names, found, classes)
