@@ -300,7 +300,12 @@ def read_graphs(
 def _read_gml(path: Path) -> Any:
     import networkx as nx
 
-    return nx.read_gml(path, label="id")
+    g = nx.read_gml(path, label="id")
+    # GML wants a label of every node; one that only repeats the number says nothing about the vertex.
+    if all(str(data.get("label")) == str(v) for v, data in g.nodes(data=True)):
+        for _, data in g.nodes(data=True):
+            del data["label"]
+    return g
 
 
 def from_objects(
