@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ccn.cli import app, main
+from ccn.cli import app
 from ccn.datasets import load
 from ccn.datasets.registry import ENTRIES
+from ccn.errors import CCNError
 
 
 @pytest.fixture(autouse=True)
@@ -81,25 +82,31 @@ def test_info_of_a_file_with_bad_rows_says_so_and_succeeds(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["info", "half.csv", "--strict"], "ccn: half.csv: row 1: not a SMILES"),
-        (["info", "t.csv"], "ccn: t.csv: no good row among 1"),
-        (["info", "t.csv", "--target-columns", "z"], "ccn: t.csv: there is no column 'z'"),
-        (["info", "no.csv"], "ccn: no.csv: no data set of this name and no such file"),
-        (["get", "HCEP"], "ccn: HCEP is not at hand and has no public source"),
-        (["get", "nothing"], "ccn: nothing: no data set of this name"),
+        (["info", "half.csv", "--strict"], "half.csv: row 1: not a SMILES"),
+        (["info", "t.csv"], "t.csv: no good row among 1"),
+        (["info", "t.csv", "--target-columns", "z"], "t.csv: there is no column 'z'"),
+        (["info", "no.csv"], "no.csv: no data set of this name and no such file"),
+        (["get", "HCEP"], "HCEP is not at hand and has no public source"),
+        (["get", "nothing"], "nothing: no data set of this name"),
     ],
 )
-def test_an_error_is_one_line_and_exit_code_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+def test_an_error_says_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
     (tmp_path / "t.csv").write_text("smiles,y\nC1CC,2\n")
     (tmp_path / "half.csv").write_text("smiles,y\nC1CC,2\nCC,2\n")
-    monkeypatch.setattr(sys, "argv", ["ccn", "data", *words])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    # Python prints what exit is called with on standard error and exits with code 1.
-    assert str(stop.value).startswith(message)
-    assert len(str(stop.value).splitlines()) == 1
+    with pytest.raises(CCNError) as error:
+        run(capsys, *words)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_an_error_is_one_line_on_standard_error_and_exit_code_1(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("smiles,y\nC1CC,2\n")
+    done = ccn("info", "t.csv")
+    assert done.returncode == 1
+    assert done.stderr.startswith("ccn: t.csv: no good row among 1")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_get_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:

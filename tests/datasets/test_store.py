@@ -18,6 +18,9 @@ from ccn.datasets.store import read_store, store_folder, stored
 from ccn.errors import DataError
 
 
+OPTIONS = {"reader": "read_molecules"}
+
+
 @pytest.fixture(autouse=True)
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Store everything, however small."""
@@ -70,12 +73,12 @@ def test_what_was_stored_comes_back_mapped(table: Path, cache: Path) -> None:
 
 def test_the_second_time_nothing_is_built(table: Path) -> None:
     load(table)
-    folder = store_folder("t.csv", [table], {})
+    folder = store_folder("t.csv", [table], OPTIONS)
 
     def never() -> Dataset:
         raise AssertionError
 
-    assert len(stored(never, "t.csv", [table], {})) == 99
+    assert len(stored(never, "t.csv", [table], OPTIONS)) == 99
     assert folder.is_dir()
 
 
@@ -88,9 +91,9 @@ def test_a_change_of_source_or_options_or_version_makes_it_anew(
     assert len(folders(cache)) == 1, "the old store is replaced"
     # The same size and content at another time is the same source; the same size and time is not looked into.
     os.utime(table, ns=(1, 1))
-    assert read_store(folders(cache)[0], [table], {}) is not None
+    assert read_store(folders(cache)[0], [table], OPTIONS) is not None
     monkeypatch.setattr(store, "VERSION", store.VERSION + 1)
-    assert read_store(folders(cache)[0], [table], {}) is None
+    assert read_store(folders(cache)[0], [table], OPTIONS) is None
     assert load(table).targets[0, 0] == 7.5
     assert len(folders(cache)) == 1
     assert load(table, hydrogens=True).pack.sizes[0] == 6
@@ -116,9 +119,9 @@ def test_a_damaged_store_is_found_and_made_anew(
     load(table)
     folder = folders(cache)[0]
     damage(folder / name)
-    assert read_store(folder, [table], {}) is None
+    assert read_store(folder, [table], OPTIONS) is None
     same(good, load(table))
-    assert read_store(folder, [table], {}) is not None
+    assert read_store(folder, [table], OPTIONS) is not None
     assert folders(cache) == [folder]
 
 
@@ -170,7 +173,7 @@ def test_two_processes_at_once_both_get_the_data(table: Path, cache: Path) -> No
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         assert pool.map(_load, [table] * 2, chunksize=1) == [99, 99]
     assert len(folders(cache)) == 1
-    assert read_store(folders(cache)[0], [table], {}) is not None
+    assert read_store(folders(cache)[0], [table], OPTIONS) is not None
 
 
 def test_a_featuriser_of_ones_own_is_not_stored(table: Path, cache: Path) -> None:
