@@ -17,7 +17,6 @@ from ccn.datasets import Dataset, load, store
 from ccn.datasets.store import read_store, store_folder, stored
 from ccn.errors import DataError
 
-
 OPTIONS = {"reader": "read_molecules"}
 
 
