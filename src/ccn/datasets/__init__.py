@@ -145,7 +145,7 @@ def _read(reader: _Reader, path: Path, name: str | None, store: bool, options: d
         )
 
     if store and plain and sum(f.stat().st_size for f in files) >= _STORED_FROM:
-        data = stored(build, name or path.name, files, content)
+        data = stored(build, name or path.name, files, {"reader": reader.read.__name__, **content})
     else:
         data = build()
     check_strict(data, strict, str(path))

@@ -35,7 +35,7 @@ def _bomb(path: Path, limit: int) -> DataError:
 class _Bounded(io.RawIOBase):
     """A stream that refuses to give more than ``limit`` bytes."""
 
-    def __init__(self, stream: IO[bytes], path: Path, limit: int) -> None:
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, path: Path, limit: int) -> None:
         self.stream, self.path, self.limit, self.given = stream, path, limit, 0
 
     def readable(self) -> bool:

@@ -127,24 +127,25 @@ def _dataset(
     targets = [_named(r.target) for r in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     columns = [[_value(one.get(key)) for one in targets] for key in names]
-    values, found_task, classes = encode_targets(columns, names, task, where)
-    strings = {
-        kind: Strings.of(r.words.get(key, "") for r in kept)
-        for kind, key in (("ids", "id"), ("groups", "group"), ("splits", "split"))
-        if any(key in r.words for r in kept)
-    }
+    values, found_task, classes = encode_targets(columns, names, len(kept), task, where)
+
+    def words(key: str) -> Strings | None:
+        return Strings.of(r.words.get(key, "") for r in kept) if any(key in r.words for r in kept) else None
+
     return Dataset(
         name,
         Pack.of(graphs, name),
-        values if names else np.zeros((len(graphs), 0)),
+        values,
         names,
         found_task,
         classes,
+        ids=words("id"),
+        groups=words("group"),
+        splits=words("split"),
         rows=np.array(rows, dtype=np.int64),
         dropped=tuple(dropped),
         vertex_names=vertex_names,
         edge_names=edge_names,
-        **strings,
     )
 
 
@@ -299,7 +300,12 @@ def read_graphs(
 def _read_gml(path: Path) -> Any:
     import networkx as nx
 
-    return nx.read_gml(path, label="id")
+    g = nx.read_gml(path, label="id")
+    # GML wants a label of every node; one that only repeats the number says nothing about the vertex.
+    if all(str(data.get("label")) == str(v) for v, data in g.nodes(data=True)):
+        for _, data in g.nodes(data=True):
+            del data["label"]
+    return g
 
 
 def from_objects(
@@ -307,7 +313,8 @@ def from_objects(
 ) -> Dataset:
     """A data set of graphs in memory: NetworkX graphs, a PyG data set, :class:`ccn.Graph` or SMILES.
 
-    Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of PyG.
+    Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of
+    PyG.
     """
     listed = list(things)
     if listed and all(hasattr(g, "adjacency") and hasattr(g, "nodes") for g in listed):
@@ -331,5 +338,5 @@ def from_objects(
         raise DataError(f"{name}: {len(pack)} graphs, but targets of {len(table)}")
     names = ("target",) if table.shape[1] == 1 else tuple(_SEVERAL.format(i) for i in range(table.shape[1]))
     columns = [[_value(v) for v in column] for column in table.T.tolist()]
-    values, found, classes = encode_targets(columns, names, task, name)
+    values, found, classes = encode_targets(columns, names, len(table), task, name)
     return Dataset(name, pack, values, names, found, classes)

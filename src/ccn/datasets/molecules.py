@@ -275,7 +275,7 @@ def dataset_of_molecules(
     targets: list[list[Any]] = [[] for _ in schema.targets]
     for row in itertools.chain.from_iterable(table.chunks()):
         if row.note:
-            noted.append(Remark(row.number, row.cells[place[schema.smiles]], row.note))
+            noted.append(Remark(row.number, table_text(row.cells), row.note))
         fault, value = row.fault, table_text(row.cells) if row.fault else ""
         if not fault and "weight" in carried:
             value = row.cells[carried["weight"]]
@@ -322,9 +322,7 @@ def dataset_of_molecules(
     if made is None:
         first = f"; {dropped[0]}" if dropped else ""
         raise DataError(f"{table.path}: no good row among {len(dropped)}{first}")
-    values, found, classes = encode_targets(columns, schema.targets, task, str(table.path))
-    if not schema.targets:
-        values = np.zeros((len(good), 0))
+    values, found, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
     some = set(number_of.tolist())
     return (
         Dataset(

@@ -165,8 +165,8 @@ def find(entry: Entry) -> Found | None:
         module, inside = entry.package
         # Located without being imported: the import of qm9pack fails on current setuptools.
         spec = importlib.util.find_spec(module)
-        for folder in (spec.submodule_search_locations or []) if spec is not None else []:
-            if (path := Path(folder) / inside).is_dir():
+        for root in (spec.submodule_search_locations or []) if spec is not None else []:
+            if (path := Path(root) / inside).is_dir():
                 return Found(path, f"package {module}")
     return None
 
@@ -180,9 +180,9 @@ def _where_to_put(entry: Entry) -> str:
     places = " or ".join(str(folder / entry.file) for _, folder in _data_folders())
     name = Path(entry.file).name
     more = "".join(f"; beside it, if you have it, {file} ({what})" for file, what in entry.beside.items())
-    env = "" if os.environ.get("CCN_DATA") else f", or to {entry.file} in a folder that CCN_DATA names"
+    env = "" if os.environ.get("CCN_DATA") else f", or at {entry.file} in a folder that CCN_DATA names"
     package = f"; or pip install {entry.package[0]}, which carries it" if entry.package else ""
-    return f"put {name} ({entry.what}) to {places}{env}{more}{package}"
+    return f"put {name} ({entry.what}) at {places}{env}{more}{package}"
 
 
 def fetch(entry: Entry) -> Found:
@@ -208,7 +208,7 @@ def fetch(entry: Entry) -> Found:
                 )
             except Exception as error:  # whatever the network or its libraries raise
                 raise DataError(
-                    f"{entry.name} is not at hand and cannot be fetched from {entry.url} ({_first_line(error)}): "
+                    f"{entry.name} is not at hand and cannot be fetched from {entry.url} ({type(error).__name__}): "
                     f"{_where_to_put(entry)}"
                 ) from None
             checked = _checked(entry, Path(got))
@@ -222,11 +222,6 @@ def fetch(entry: Entry) -> Found:
             f"{entry.name} cannot be kept in the cache ({error}); set CCN_CACHE to another folder"
         ) from None
     return Found(target, "cache")
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0][:200]}" if text else type(error).__name__
 
 
 def text_sha256(text: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -116,25 +117,25 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
 
 
 def _numeric(column: Sequence[str]) -> bool:
-    """Whether most cells that are there are numbers."""
+    """Whether at least half of the cells that are there are numbers."""
     given = [c for c in column if not is_missing(c)]
-    return 2 * sum(number(c) is not None for c in given) > len(given)
+    return 2 * sum(number(c) is not None for c in given) >= len(given)
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
-    """Whether the cells are whole numbers, each one more than the one before."""
-    values = [number(c) for c in column]
-    return len(values) > 2 and all(
-        a is not None and b is not None and b == a + 1 for a, b in zip(values[:-1], values[1:], strict=True)
-    )
+    """Whether the cells are written as whole numbers, each one more than the one before."""
+    values = [int(c) if c.strip().isdecimal() else None for c in column]
+    return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
 
 
 def _targets(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
     """Columns that look like something to learn."""
     candidates = {name: column for name, column in cells.items() if name.lower() not in _ID_NAMES}
-    numbers = tuple(n for n, column in candidates.items() if _numeric(column) and not _counts_rows(column))
+    candidates = {name: column for name, column in candidates.items() if not all(map(is_missing, column))}
+    numbers = [name for name, column in candidates.items() if _numeric(column)]
     if numbers:
-        return numbers
+        # In a table of three rows anything may look like a counter, so that one is left out only beside others.
+        return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
     few = []
     for name, column in candidates.items():
         distinct = {c.strip() for c in column if not is_missing(c)}

@@ -20,7 +20,6 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -246,25 +245,24 @@ def read_store(folder: Path, files: Sequence[Path], options: Mapping[str, Any]) 
             path = folder / name
             if path.stat().st_size != expected["bytes"] or _checksum(path) != expected["crc32"]:
                 return None
-            mode = "r" if expected["bytes"] >= _MAPPED else None
-            arrays[name.removesuffix(".npy")] = np.load(path, mmap_mode=mode, allow_pickle=False)
+            key = name.removesuffix(".npy")
+            # Targets and the like are small and read all the time: plain arrays that can be written to.
+            mapped = "." in key and expected["bytes"] >= _MAPPED
+            arrays[key] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
         return _dataset(meta, arrays)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _dataset(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Dataset:
-    plain = {name: tuple(v) if isinstance(v, list) else v for name, v in meta["dataset"].items()}
+    own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in meta["dataset"].items()}
 
     def part(name: str) -> dict[str, NDArray[Any]]:
         return {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
 
-    graphs = Pack(part("graphs"), directed=meta["directed"], self_loops=meta["self_loops"], name=plain["name"])
-    own: dict[str, Any] = {name: Strings(found) for name in _STRINGS if (found := part(name))}
+    graphs = Pack(part("graphs"), directed=meta["directed"], self_loops=meta["self_loops"], name=own["name"])
+    own |= {name: Strings(found) for name in _STRINGS if (found := part(name))}
     own |= {name: arrays[name] for name in _ARRAYS if name in arrays}
     own |= {kind: tuple(Remark(*r) for r in meta[kind]) for kind in ("dropped", "noted")}
-    known = {f.name for f in fields(Dataset)}
-    return replace(
-        Dataset("", graphs, arrays["targets"], (), "regression"),
-        **{k: v for k, v in (plain | own).items() if k in known},
-    )
+    own |= {"graphs": graphs}
+    return Dataset(**own)

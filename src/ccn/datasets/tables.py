@@ -137,7 +137,8 @@ def _lines(path: Path, odd: list[int] | None = None) -> Iterator[str]:
     with open_binary(path) as stream:
         head = stream.peek(4)[:4] if hasattr(stream, "peek") else b""
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            yield from io.TextIOWrapper(stream, encoding="utf-16", errors="replace", newline="")
+            with io.TextIOWrapper(stream, encoding="utf-16", errors="replace", newline="") as wide:
+                yield from wide
             return
         for i, raw in enumerate(stream):
             if i == 0:

@@ -35,21 +35,23 @@ def _few(column: Sequence[Any]) -> bool:
 
 
 def encode_targets(
-    columns: Sequence[Sequence[Any]], names: Sequence[str], task: Task | None, where: str
+    columns: Sequence[Sequence[Any]], names: Sequence[str], rows: int, task: Task | None, where: str
 ) -> tuple[NDArray[np.float64], Task, tuple[Any, ...]]:
     """Targets (rows, targets), the task and its classes, from columns of numbers and words with None for missing.
 
     Without a task it is classification where every target has words or a few whole numbers.
     """
+    if not columns:
+        return np.zeros((rows, 0)), task or "regression", ()
     kinds = {name: _few(column) for name, column in zip(names, columns, strict=True)}
     words = [n for n, column in zip(names, columns, strict=True) if any(isinstance(v, str) for v in column)]
     if task is None:
-        task = "classification" if kinds and all(kinds.values()) else "regression"
+        task = "classification" if all(kinds.values()) else "regression"
         if task == "regression" and words:
             other = next(name for name, few in kinds.items() if not few)
             raise DataError(
-                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which are not learned together; "
-                "name target_columns of one kind"
+                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which are not learned "
+                "together; name target_columns of one kind"
             )
     if task == "classification":
         whole = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]
@@ -58,4 +60,4 @@ def encode_targets(
     if words:
         raise DataError(f"{where}: the target {words[0]!r} has words; regression needs numbers")
     numbers = [[np.nan if v is None else v for v in column] for column in columns]
-    return np.array(numbers, dtype=np.float64).reshape(len(columns), -1).T, task, ()
+    return np.array(numbers, dtype=np.float64).T, task, ()

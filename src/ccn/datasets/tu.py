@@ -9,6 +9,7 @@ are optional. Everything counts from 1. Edge labels may lie beside the zip, as `
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -165,8 +166,10 @@ def read_tu(
         if values.shape[1] > 1
         else ("class" if target == "labels" else "attribute",)
     )
-    known = {"vertex_names": vertex_names, "edge_names": edge_names}
+    pack = Pack.of(graphs, name)
     if target == "attributes" or (values != np.round(values)).any():
-        return Dataset(name, Pack.of(graphs, name), values, names, "regression", **known)
-    targets, classes = encode_classes(values.astype(np.int64).T.tolist())
-    return Dataset(name, Pack.of(graphs, name), targets, names, "classification", classes, **known)
+        data = Dataset(name, pack, values, names, "regression")
+    else:
+        targets, classes = encode_classes(values.astype(np.int64).T.tolist())
+        data = Dataset(name, pack, targets, names, "classification", classes)
+    return replace(data, vertex_names=vertex_names, edge_names=edge_names)
