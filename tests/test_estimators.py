@@ -139,6 +139,16 @@ def test_a_data_set_brings_its_targets() -> None:
         _regressor().fit(data)
 
 
+def test_a_model_of_a_table_reads_smiles_as_the_table_was_read(tmp_path: Path) -> None:
+    rows = "\n".join(f"{s},{c}" for s, c in zip(SMILES, COUNT, strict=True))
+    (tmp_path / "table.csv").write_text(f"smiles,carbons\n{rows}\n")
+    data = ccn.datasets.load(tmp_path / "table.csv", target_columns="carbons", task="regression", hydrogens=True)
+    made = _regressor(features="atoms").fit(data)
+    assert (made.model_.inputs.molecules, made.model_.inputs.hydrogens) == ("element", True)
+    assert made.model_.task.targets == ("carbons",)
+    np.testing.assert_array_equal(made.predict(SMILES), made.predict(data))
+
+
 def test_the_recipe_of_the_paper() -> None:
     net = ccn.CCNClassifier("paper", epochs=1, channels=2, random_state=0).fit(SMILES, HALOGEN)
     assert net.model_.members[0].channels == [2, 4, 8]

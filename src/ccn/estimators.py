@@ -103,6 +103,8 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not np.any(labelled):
             raise ConfigurationError("y has no value that is not missing")
         graphs, values = graphs.select(np.flatnonzero(labelled)), targets.values[labelled]
+        if sample_weight is None and isinstance(X, Dataset):
+            sample_weight = X.weights
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if weights is not None and weights.shape != labelled.shape:
             raise ConfigurationError(

@@ -82,7 +82,7 @@ def fork(task: Callable[[], None], **environment: str) -> int:
 def run(folder: Path) -> None:
     """A run with checkpoints after every batch, new or resumed; writes the final weights beside them."""
     # A killed process, unlike a machine without power, loses nothing that it has written: no need to wait for disks.
-    os.fsync = lambda fd: None  # type: ignore[assignment]
+    os.fsync = lambda fd: None
     task, examples = problem()
     r = small(epochs=12)
     net = network(task, r)

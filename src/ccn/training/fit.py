@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import ccn
+from ccn.datasets.splits import random_split, stratified_split
 from ccn.errors import ConfigurationError
 from ccn.pack import Pack
 from ccn.ragged import Int
@@ -59,26 +60,15 @@ class Run:
 
 def split(targets: Floats, validation: float, seed: int, *, classification: bool, calibration: bool) -> Parts:
     """Draw the validation part, stratified where there is one target of classes, and keep half of it to calibrate."""
-    from sklearn.model_selection import train_test_split
-
-    rows = np.arange(len(targets))
     if not 0 <= validation < 1:
         raise ConfigurationError(f"validation_fraction={validation}: a share of the rows, at least 0 and less than 1")
-    held = round(validation * len(rows))
-    none = rows[:0]
-    if held < 1 or held >= len(rows):
-        return Parts(rows, none, none)
-    labels = None
-    if classification and targets.shape[1] == 1 and not np.isnan(targets).any():
-        count = np.bincount(targets[:, 0].astype(int))
-        # Stratifying needs two rows of every class, and a place for every class in both parts.
-        if count[count > 0].min() >= 2 and (count > 0).sum() <= min(held, len(rows) - held):
-            labels = targets[:, 0]
-    train_rows, chosen = train_test_split(rows, test_size=held, random_state=seed, stratify=labels)
-    if not calibration or held < 2:
-        return Parts(np.sort(train_rows), np.sort(chosen), none)
-    half = np.random.default_rng(seed).permutation(chosen)
-    return Parts(np.sort(train_rows), np.sort(half[: (held + 1) // 2]), np.sort(half[(held + 1) // 2 :]))
+    kept = validation / 2 if calibration else 0.0
+    fractions = (1 - validation, validation - kept, kept)
+    if classification and targets.shape[1] == 1:
+        drawn = stratified_split(targets[:, 0], fractions, seed)
+    else:
+        drawn = random_split(len(targets), fractions, seed)
+    return Parts(drawn.train, drawn.validation, drawn.test)
 
 
 def fit(
