@@ -120,6 +120,8 @@ def test_small_and_missing_classes_are_split_sensibly() -> None:
         assert split.sizes == (48, 6, 6)
         assert {0.0, 1.0, 2.0, 3.0} <= set(labels[split.train])
         assert np.isnan(labels[split.train]).any()
+    missing = np.array([0.0] * 40 + [nan] * 40)
+    assert np.isnan(missing[stratified_split(missing).test]).sum() == 4
     # Several targets: each combination is a class.
     both = np.stack([np.arange(80) % 2, np.arange(80) // 40], axis=1)
     test = stratified_split(both).test

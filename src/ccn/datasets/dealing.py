@@ -70,7 +70,7 @@ def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
     out = np.zeros(len(shares), dtype=np.int64)
     if n:
         exact = n * shares / shares.sum()
-        out += np.floor(exact + 1e-9).astype(np.int64)
+        out += np.floor(exact).astype(np.int64)
         out[np.argsort(out - exact, kind="stable")[: n - out.sum()]] += 1
         if n >= np.count_nonzero(shares):
             for p in np.flatnonzero((shares > 0) & (out == 0)):
