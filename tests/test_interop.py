@@ -16,6 +16,7 @@ from rdkit import Chem
 import ccn
 from ccn import Graph, interop
 from ccn.errors import DependencyError, GraphError
+from ccn.features.molecules import BOND_ORDERS, ELEMENTS
 from ccn.testing import random_graph
 
 seeds, sizes = st.integers(0, 10**6), st.integers(1, 6)
@@ -231,15 +232,15 @@ def test_a_pyg_data_without_an_index_has_no_edges(pyg: Any) -> None:
 
 def test_a_molecule_has_one_hot_elements_and_bond_orders() -> None:
     g = Graph.from_smiles("N#CC=CO[Na]")
-    elements = [(*interop.ELEMENTS, "other")[i] for i in g.features.argmax(1).tolist()]
+    elements = [(*ELEMENTS, "other")[i] for i in g.features.argmax(1).tolist()]
     assert elements == ["N", "C", "C", "C", "O", "other"]
     assert g.features.sum(1).tolist() == [1.0] * g.n
     assert g.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5]]
     assert g.edge_features is not None
-    assert [interop.BOND_ORDERS[i] for i in g.edge_features.argmax(1).tolist()] == [3, 1, 2, 1, 1]
+    assert [BOND_ORDERS[i] for i in g.edge_features.argmax(1).tolist()] == [3, 1, 2, 1, 1]
     benzene = Graph.from_smiles("c1ccccc1")
     assert benzene.edge_features is not None
-    assert benzene.edge_features[:, interop.BOND_ORDERS.index(1.5)].tolist() == [1.0] * 6
+    assert benzene.edge_features[:, BOND_ORDERS.index(1.5)].tolist() == [1.0] * 6
 
 
 def test_smiles_molecules_and_hydrogens_agree_with_rdkit() -> None:
@@ -249,7 +250,7 @@ def test_smiles_molecules_and_hydrogens_agree_with_rdkit() -> None:
     np.testing.assert_array_equal(g.adjacency().numpy(), Chem.GetAdjacencyMatrix(mol))
     full = Graph.from_smiles("CCO", hydrogens=True)
     assert full.n == 9
-    assert int(full.features[:, interop.ELEMENTS.index("H")].sum()) == 6
+    assert int(full.features[:, ELEMENTS.index("H")].sum()) == 6
     methane = Graph.from_smiles("C")
     assert (methane.n, methane.entries.shape[1]) == (1, 0)
 

@@ -70,3 +70,14 @@ def test_other_features_take_the_place_of_the_old() -> None:
 def test_an_empty_choice_has_no_batch() -> None:
     with pytest.raises(GraphError, match="at least one graph"):
         Pack.of(graphs(5)).select([]).batch()
+
+
+def test_whatever_holds_graphs_can_be_packed() -> None:
+    given = graphs(6)
+    pack = Pack.of(given, "set")
+    assert Pack.of(pack).arrays is pack.arrays
+    assert Pack.of(pack, "other").name == "other"
+    chosen = pack.select([3, 1])
+    for form in (chosen, chosen.batch(), batch([given[3], given[1]]), (given[i] for i in (3, 1))):
+        for a, b in zip((given[3], given[1]), Pack.of(form), strict=True):
+            same(a, b)

@@ -17,7 +17,9 @@ __version__ = "0.1.0"
 _HOME = {
     "Batch": "ccn.graph",
     "CCN": "ccn.models",
+    "CCNClassifier": "ccn.estimators",
     "CCNError": "ccn.errors",
+    "CCNRegressor": "ccn.estimators",
     "Contraction": "ccn.algebra.contractions",
     "Graph": "ccn.graph",
     "MatrixClass": "ccn.algebra.contractions",
@@ -30,7 +32,9 @@ _HOME = {
 __all__ = [
     "CCN",
     "Batch",
+    "CCNClassifier",
     "CCNError",
+    "CCNRegressor",
     "Contraction",
     "Graph",
     "MatrixClass",
@@ -45,18 +49,35 @@ __all__ = [
     "datasets",
     "engine",
     "errors",
+    "features",
     "interop",
     "layers",
     "models",
     "reference",
     "schemes",
     "testing",
+    "training",
+    "uncertainty",
 ]
 
 if TYPE_CHECKING:
-    from ccn import adjacency, algebra, datasets, engine, errors, interop, layers, models, reference, schemes, testing
+    from ccn import (
+        adjacency,
+        algebra,
+        datasets,
+        engine,
+        errors,
+        features,
+        interop,
+        layers,
+        models,
+        reference,
+        schemes,
+        testing,
+    )
     from ccn.algebra.contractions import Contraction, MatrixClass, contractions
     from ccn.errors import CCNError
+    from ccn.estimators import CCNClassifier, CCNRegressor
     from ccn.graph import Batch, Graph, as_graph, batch
     from ccn.models import CCN
     from ccn.pack import Pack

@@ -5,7 +5,16 @@ Every message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
-__all__ = ["CCNError", "ConfigurationError", "DependencyError", "GraphError", "SchemeError"]
+__all__ = [
+    "CCNError",
+    "ConfigurationError",
+    "DataError",
+    "DependencyError",
+    "FileError",
+    "GraphError",
+    "SchemeError",
+    "TrainingError",
+]
 
 
 class CCNError(ValueError):
@@ -24,5 +33,17 @@ class ConfigurationError(CCNError):
     """Settings that do not fit each other or the data; names the argument."""
 
 
+class DataError(CCNError):
+    """A file or a data set that cannot be read or is not at hand; names the file and the row."""
+
+
 class DependencyError(CCNError, ImportError):
     """An optional package is needed and not installed; names the extra that brings it."""
+
+
+class TrainingError(CCNError):
+    """A training run that cannot go on; says where it stopped and what is left of it."""
+
+
+class FileError(CCNError):
+    """A file that is broken, altered or of another kind; names the file."""

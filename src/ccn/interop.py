@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ccn.errors import DependencyError, GraphError
+from ccn.features.molecules import MoleculeFeatures, molecule_features
 from ccn.graph import Graph, finite_tensor, prefix, real_tensor
 from ccn.ragged import Int
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = [
-    "BOND_ORDERS",
-    "ELEMENTS",
     "convert",
     "from_adjacency",
     "from_networkx",
@@ -30,15 +29,10 @@ __all__ = [
     "from_rdkit",
     "from_smiles",
     "is_one",
+    "parse_smiles",
     "to_networkx",
     "to_pyg",
 ]
-
-ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
-"""Columns of the default vertex features of molecules; one more column stands for any other element."""
-
-BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
-"""Columns of the default edge features of molecules: single, double, triple, aromatic."""
 
 
 def _reader(thing: Any) -> Callable[[Any], Graph] | None:
@@ -272,8 +266,8 @@ def _rdkit() -> Any:
     return Chem
 
 
-def from_smiles(smiles: str, *, hydrogens: bool = False, name: str | None = None) -> Graph:
-    """From a SMILES string, parsed by RDKit; ``hydrogens=True`` makes them vertices."""
+def parse_smiles(smiles: str, *, name: str | None = None) -> Any:
+    """The RDKit molecule of a SMILES string, or an error."""
     chem = _rdkit()
     from rdkit import rdBase
 
@@ -283,23 +277,37 @@ def from_smiles(smiles: str, *, hydrogens: bool = False, name: str | None = None
         raise GraphError(
             f"{prefix(name)}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences"
         )
-    return from_rdkit(chem.AddHs(mol) if hydrogens else mol, name=name)
+    return mol
 
 
-def from_rdkit(mol: Any, *, name: str | None = None) -> Graph:
-    """From an RDKit molecule: atoms as vertices (one-hot element), bonds as edges (one-hot bond order)."""
+def from_smiles(
+    smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
+) -> Graph:
+    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
+    return from_rdkit(parse_smiles(smiles, name=name), features=features, hydrogens=hydrogens, name=name)
+
+
+def from_rdkit(
+    mol: Any, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
+) -> Graph:
+    """From an RDKit molecule: atoms as vertices, bonds as edges; ``hydrogens=True`` makes hydrogens vertices.
+
+    ``features`` names what they carry, by default the one-hot element and the one-hot bond order; see
+    :mod:`ccn.features.molecules`.
+    """
     if not hasattr(mol, "GetAtoms"):
         hint = "; RDKit gives None for what it cannot read" if mol is None else ""
         raise GraphError(f"{prefix(name)}{type(mol).__name__} is not an RDKit molecule{hint}")
-    symbols = [atom.GetSymbol() for atom in mol.GetAtoms()]
-    column = {symbol: i for i, symbol in enumerate(ELEMENTS)}
-    features = torch.zeros(len(symbols), len(ELEMENTS) + 1)
-    features[range(len(symbols)), [column.get(s, len(ELEMENTS)) for s in symbols]] = 1
-    bonds = list(mol.GetBonds())
-    edge_features = torch.zeros(len(bonds), len(BOND_ORDERS))
-    for i, bond in enumerate(bonds):
-        order = bond.GetBondTypeAsDouble()
-        if order in BOND_ORDERS:
-            edge_features[i, BOND_ORDERS.index(order)] = 1
-    edges = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in bonds]
-    return Graph(edges, features, edge_features=edge_features, name=name, mol=mol)
+    chosen = molecule_features(features, hydrogens)
+    try:
+        rows, edges, edge_rows = chosen.arrays(mol)
+    except GraphError as error:
+        raise GraphError(f"{prefix(name)}{error}") from None
+    dtype = torch.get_default_dtype()
+    return Graph(
+        edges,
+        torch.from_numpy(rows).to(dtype),
+        edge_features=torch.from_numpy(edge_rows).to(dtype),
+        name=name,
+        mol=chosen.molecule(mol),
+    )

@@ -8,7 +8,7 @@ by array operations alone. Choosing graphs (:meth:`Pack.select`) copies nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
-from ccn.graph import Batch, Graph
+from ccn.graph import Batch, Graph, batch
 from ccn.ragged import Int, ranges, starts
 
 __all__ = ["Pack"]
@@ -72,9 +72,15 @@ class Pack(Sequence[Graph]):
         self.directed, self.self_loops, self.name = directed, self_loops, name
 
     @classmethod
-    def of(cls, graphs: Iterable[Graph], name: str | None = None) -> Pack:
-        """Pack graphs that have features, weights and edge features alike."""
-        b = Batch(list(graphs))
+    def of(cls, graphs: Any, name: str | None = None) -> Pack:
+        """Pack graphs, or what :func:`ccn.batch` understands, that have features, weights and edge features alike."""
+        if isinstance(graphs, Pack):
+            directed, self_loops = graphs.directed, graphs.self_loops
+            name = name or graphs.name
+            return cls(graphs.arrays, graphs.chosen, directed=directed, self_loops=self_loops, name=name)
+        b = batch(graphs)
+        if isinstance(b.graphs, Pack):
+            return cls.of(b.graphs, name)
         edges = np.array([len(g.edges) for g in b.graphs])
         entries = np.array([g.entries.shape[1] for g in b.graphs])
         arrays = {
@@ -91,6 +97,39 @@ class Pack(Sequence[Graph]):
             if value is not None:
                 arrays[key] = value.detach().cpu().numpy()
         return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
+
+    @classmethod
+    def of_edges(
+        cls,
+        vertices: ArrayLike,
+        edges: ArrayLike,
+        pairs: NDArray[Any],
+        features: NDArray[Any],
+        edge_features: NDArray[Any] | None = None,
+        name: str | None = None,
+    ) -> Pack:
+        """Pack undirected graphs from arrays that are known to be right, without making the graphs.
+
+        ``vertices`` and ``edges`` (graphs,) count them; ``pairs`` (all edges, 2) holds every edge once, by vertex
+        numbers within its graph; ``features`` and ``edge_features`` have a row per vertex and edge.
+        """
+        count = np.asarray(edges, dtype=np.int64)
+        graph = np.repeat(np.arange(len(count)), count)
+        number = np.arange(len(pairs)) - np.repeat(starts(count)[:-1], count)
+        row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
+        order = np.lexsort((column, row, np.concatenate([graph, graph])))
+        arrays = {
+            "vertex_start": starts(np.asarray(vertices)),
+            "edge_start": starts(count),
+            "entry_start": starts(2 * count),
+            "features": features,
+            "row": _small(row[order]),
+            "column": _small(column[order]),
+            "edge": _small(np.concatenate([number, number])[order]),
+        }
+        if edge_features is not None:
+            arrays["edge_features"] = edge_features
+        return cls(arrays, name=name)
 
     @classmethod
     def join(cls, packs: Sequence[Pack], name: str | None = None) -> Pack:

@@ -43,7 +43,7 @@ def test_an_item_and_a_subset_keep_graph_and_target_together(mutag: Dataset) -> 
     few = mutag.subset([5, 3])
     for i, j in enumerate((5, 3)):
         graph, target = few[i]
-        assert graph is mutag.graphs[j]
+        assert np.array_equal(graph.entries, mutag.graphs[j].entries)
         assert graph.name == f"MUTAG[{j}]"
         assert target.tolist() == mutag.targets[j].tolist()
     assert str(few).startswith("MUTAG: 2 graphs")
@@ -67,7 +67,7 @@ def test_a_folder_of_the_same_files_reads_the_same(mutag: Dataset, tmp_path: Pat
 def test_what_is_no_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(CCNError, match="nowhere: no data set of this name"):
         datasets.load("nowhere")
-    with pytest.raises(CCNError, match=r"_A\.txt, found 0"):
+    with pytest.raises(CCNError, match="no data set found in this folder"):
         datasets.load(tmp_path)
     (tmp_path / "broken.zip").write_text("not a zip")
     with pytest.raises(CCNError, match=r"broken\.zip: cannot be read as a zip"):

@@ -8,6 +8,7 @@ from cyclopts import App
 
 from ccn import __version__
 from ccn.cli.contractions import contractions
+from ccn.cli.data import data
 from ccn.cli.demo import demo
 from ccn.errors import CCNError
 
@@ -20,6 +21,7 @@ app = App(
     version_flags=["--version"],
 )
 app.command(contractions)
+app.command(data)
 app.command(demo)
 
 

@@ -1,17 +1,52 @@
-"""A data set in memory: graphs, targets and what the targets mean."""
+"""A data set: graphs, targets, and what the targets and rows mean."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ccn.datasets.report import Remark, summary, write_remarks
+from ccn.datasets.strings import Strings
+from ccn.datasets.targets import Task
+from ccn.errors import DataError
 from ccn.graph import Graph
+from ccn.pack import Pack
 
-__all__ = ["Dataset"]
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Dataset", "Statistics"]
+
+_SHOWN = 12  # classes or targets that a printed line names
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a table of data sets shows about one; edges are undirected, each counted once."""
+
+    graphs: int
+    vertices: int
+    edges: int
+    smallest: int
+    largest: int
+    vertex_features: int
+    edge_features: int
+    task: str
+    targets: tuple[str, ...]
+    classes: dict[str, int]
+
+    @property
+    def mean_vertices(self) -> float:
+        return self.vertices / max(1, self.graphs)
+
+    @property
+    def mean_edges(self) -> float:
+        return self.edges / max(1, self.graphs)
 
 
 @dataclass(frozen=True, repr=False)
@@ -19,7 +54,17 @@ class Dataset:
     """Graphs with targets.
 
     Attributes:
+        graphs: the graphs; whatever ccn reads is a :class:`ccn.Pack`.
         targets: (graphs, targets); NaN where missing. A class is its number in ``classes``.
+        classes: of classification; shared by all targets, so that several labels per graph have ``(0, 1)``.
+        units: one per target, or none.
+        smiles, ids, groups, splits: one string per graph, as the source spells it, or None.
+        weights: (graphs,) or None.
+        rows: (graphs,) the row of the source behind each graph, from 1, or None.
+        dropped, noted: remarks on rows that were left out, and on rows that were kept.
+        vertex_names, edge_names: what the columns of vertex and edge features are, where that is known.
+        options: how it was read.
+        note: what a reader of its figures must know.
 
     """
 
@@ -27,8 +72,21 @@ class Dataset:
     graphs: Sequence[Graph]
     targets: NDArray[np.float64]
     target_names: tuple[str, ...]
-    task: Literal["classification", "regression"]
+    task: Task
     classes: tuple[Any, ...] = ()
+    units: tuple[str, ...] = ()
+    smiles: Strings | None = None
+    ids: Strings | None = None
+    groups: Strings | None = None
+    splits: Strings | None = None
+    weights: NDArray[np.float64] | None = None
+    rows: NDArray[np.int64] | None = None
+    dropped: tuple[Remark, ...] = ()
+    noted: tuple[Remark, ...] = ()
+    vertex_names: tuple[str, ...] = ()
+    edge_names: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -36,17 +94,116 @@ class Dataset:
     def __getitem__(self, i: int) -> tuple[Graph, NDArray[np.float64]]:
         return self.graphs[i], self.targets[i]
 
+    @property
+    def pack(self) -> Pack:
+        """The graphs as a :class:`ccn.Pack`."""
+        return self.graphs if isinstance(self.graphs, Pack) else Pack.of(self.graphs, self.name)
+
     def subset(self, indices: ArrayLike) -> Dataset:
-        """The data set with the chosen graphs only, in that order."""
+        """The data set with the chosen graphs only, in that order; the arrays of the graphs are shared."""
         chosen = np.asarray(indices)
-        return replace(self, graphs=[self.graphs[i] for i in chosen], targets=self.targets[chosen])
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        own: dict[str, Any] = {
+            name: None if value is None else value.select(chosen)
+            for name in ("smiles", "ids", "groups", "splits")
+            for value in (getattr(self, name),)
+        }
+        for name in ("weights", "rows"):
+            value = getattr(self, name)
+            own[name] = None if value is None else value[chosen]
+        return replace(self, graphs=self.pack.select(chosen), targets=self.targets[chosen], **own)
+
+    def with_targets(self, names: Iterable[str]) -> Dataset:
+        """The data set with the named targets only, in that order."""
+        names = (names,) if isinstance(names, str) else tuple(names)
+        missing = [name for name in names if name not in self.target_names]
+        if missing:
+            raise DataError(f"{self.name} has no target {missing[0]!r}; it has {', '.join(self.target_names)}")
+        columns = [self.target_names.index(name) for name in names]
+        units = tuple(self.units[c] for c in columns) if self.units else ()
+        return replace(self, targets=self.targets[:, columns], target_names=names, units=units)
+
+    def statistics(self) -> Statistics:
+        """Counts of graphs, vertices, edges and classes."""
+        pack = self.pack
+        first = pack.arrays.get("edge_features")
+        sizes = pack.sizes
+        return Statistics(
+            graphs=len(pack),
+            vertices=int(sizes.sum()),
+            edges=int(pack.edge_counts.sum()),
+            smallest=int(sizes.min(initial=np.iinfo(np.int64).max)) if len(pack) else 0,
+            largest=int(sizes.max(initial=0)),
+            vertex_features=pack.width,
+            edge_features=0 if first is None else int(first.shape[1]),
+            task=self.task,
+            targets=self.target_names,
+            classes=self._class_counts(),
+        )
+
+    def _class_counts(self) -> dict[str, int]:
+        """How often each class occurs, over all targets."""
+        if self.task != "classification":
+            return {}
+        known = self.targets[~np.isnan(self.targets)].astype(np.int64)
+        counts = np.bincount(known, minlength=len(self.classes))
+        return {str(c): int(k) for c, k in zip(self.classes, counts, strict=True)}
 
     def __repr__(self) -> str:
-        vertices = np.mean([g.n for g in self.graphs]) if len(self) else 0.0
-        edges = np.mean([g.entries.shape[1] / 2 for g in self.graphs]) if len(self) else 0.0
-        if self.task == "classification":
-            count = np.bincount(self.targets[:, 0].astype(int), minlength=len(self.classes))
-            what = "classes " + ", ".join(f"{c}: {k}" for c, k in zip(self.classes, count, strict=True))
-        else:
-            what = f"targets {', '.join(self.target_names)}"
-        return f"{self.name}: {len(self)} graphs, {vertices:.2f} vertices and {edges:.2f} edges on average, {what}"
+        s = self.statistics()
+        out = f"{self.name}: {s.graphs} graphs, {s.mean_vertices:.2f} vertices and {s.mean_edges:.2f} edges on average"
+        if self.task == "classification" and len(self.target_names) == 1:
+            out += f", classes {_some(f'{c}: {k}' for c, k in s.classes.items())}"
+        elif self.target_names:
+            units = self.units or ("",) * len(self.target_names)
+            named = [f"{t} ({u})" if u else t for t, u in zip(self.target_names, units, strict=True)]
+            out += f", {'classes of' if self.task == 'classification' else 'targets'} {_some(named)}"
+        if self.note:
+            out += f"; {self.note}"
+        if self.dropped or self.noted:
+            out += f"; {summary(self.dropped, self.noted)}"
+        return out
+
+    def write_dropped(self, path: str | Path) -> Path:
+        """Write the remarks on rows as a CSV: row, value, reason, and whether the row was dropped or kept."""
+        return write_remarks(Path(path), self.dropped, self.noted)
+
+    def to_pyg(self) -> list[Any]:
+        """One PyG ``Data`` per graph, with features as numbers of torch's default dtype and targets ``y`` (1, targets).
+
+        Needs the extra ``compare``.
+        """
+        import torch
+
+        from ccn.interop import to_pyg
+
+        kind = torch.get_default_dtype()
+        out = []
+        for graph, target in zip(self.graphs, self.targets, strict=True):
+            data = to_pyg(graph)
+            for name in ("x", "edge_attr"):
+                value = getattr(data, name, None)
+                if value is not None:
+                    data[name] = value.to(kind)
+            data.y = torch.from_numpy(target.copy())[None].to(kind)
+            out.append(data)
+        return out
+
+    def to_networkx(self) -> list[networkx.Graph]:
+        """One NetworkX graph per graph, with its targets by name in ``graph.graph``."""
+        from ccn.interop import to_networkx
+
+        out = []
+        for graph, target in zip(self.graphs, self.targets, strict=True):
+            made = to_networkx(graph)
+            made.graph.update(zip(self.target_names, target.tolist(), strict=True))
+            out.append(made)
+        return out
+
+
+def _some(names: Iterable[str]) -> str:
+    """The names, or the first few and how many there are."""
+    listed = list(names)
+    if len(listed) <= _SHOWN:
+        return ", ".join(listed)
+    return f"{', '.join(listed[:_SHOWN])}, .. ({len(listed)} in all)"

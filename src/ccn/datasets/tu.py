@@ -1,68 +1,150 @@
 """The TU text format: one set of graphs in a few files, in a folder or a zip.
 
-``DS_A.txt`` lists the nonzero places of all adjacency matrices, ``DS_graph_indicator.txt`` the graph of
-each vertex, ``DS_graph_labels.txt`` the class of each graph, ``DS_node_labels.txt`` and
-``DS_edge_labels.txt`` (optional) the labels. Everything counts from 1.
+``DS_A.txt`` lists the nonzero places of all adjacency matrices and ``DS_graph_indicator.txt`` the graph of
+each vertex; ``DS_graph_labels.txt`` has the class and ``DS_graph_attributes.txt`` the numbers to learn of each
+graph; ``DS_node_labels.txt``, ``DS_node_attributes.txt``, ``DS_edge_labels.txt`` and ``DS_edge_attributes.txt``
+are optional. Everything counts from 1. Edge labels may lie beside the zip, as ``DS_edge_labels.txt.gz``.
 """
 
 from __future__ import annotations
 
 import io
-import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from ccn.datasets.archives import open_binary, read_zip
 from ccn.datasets.dataset import Dataset
-from ccn.errors import CCNError
+from ccn.datasets.targets import encode_classes
+from ccn.errors import DataError
 from ccn.graph import Graph
+from ccn.pack import Pack
 
-__all__ = ["read_tu"]
+__all__ = ["is_tu", "read_tu", "tu_files"]
+
+_PARTS = (
+    "A",
+    "graph_indicator",
+    "graph_labels",
+    "graph_attributes",
+    "node_labels",
+    "node_attributes",
+    "edge_labels",
+    "edge_attributes",
+)
+
+
+def is_tu(folder: Path) -> bool:
+    """Whether a folder holds a TU data set."""
+    return any(folder.glob("*_A.txt"))
+
+
+def tu_files(path: Path) -> list[Path]:
+    """The files behind a TU data set: those of the folder, or the zip and what lies beside it."""
+    if path.is_dir():
+        return sorted(p for p in path.iterdir() if p.name.endswith((".txt", ".txt.gz")) and p.is_file())
+    beside = [path.parent / f"{path.stem}_{part}.txt{end}" for part in _PARTS for end in ("", ".gz")]
+    return [path, *(p for p in beside if p.is_file())]
 
 
 def _texts(path: Path) -> dict[str, str]:
     """The text files by what follows the data set's name: ``A``, ``graph_labels``, .."""
-    if path.is_dir():
-        files = {f.name: f.read_text() for f in path.glob("*.txt")}
-    else:
-        try:
-            with zipfile.ZipFile(path) as z:
-                files = {Path(name).name: z.read(name).decode() for name in z.namelist() if name.endswith(".txt")}
-        except (OSError, zipfile.BadZipFile) as error:
-            raise CCNError(f"{path}: cannot be read as a zip of a TU data set ({error})") from None
-    names = [name.removesuffix("_A.txt") for name in files if name.endswith("_A.txt")]
+    raw: dict[str, bytes] = {}
+    for file in tu_files(path):
+        if file.suffix == ".zip":
+            raw.update({name.rsplit("/", 1)[-1]: content for name, content in read_zip(file, ".txt").items()})
+        else:
+            with open_binary(file) as stream:
+                # What the archive itself has comes first.
+                raw.setdefault(file.name.removesuffix(".gz"), stream.read())
+    names = [name.removesuffix("_A.txt") for name in raw if name.endswith("_A.txt")]
     if len(names) != 1:
-        raise CCNError(f"{path}: a TU data set has one file that ends in _A.txt, found {len(names)}")
-    prefix = names[0] + "_"
-    return {
-        name.removeprefix(prefix).removesuffix(".txt"): text for name, text in files.items() if name.startswith(prefix)
-    }
+        raise DataError(f"{path}: a TU data set has one file that ends in _A.txt, found {len(names)}")
+    files = {f"{names[0]}_{part}.txt": part for part in _PARTS}
+    return {part: raw[name].decode("utf-8", "replace") for name, part in files.items() if name in raw}
 
 
-def _table(text: str) -> NDArray[np.int64]:
-    return np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.int64, ndmin=2)
+def _table(texts: dict[str, str], part: str, path: Path, rows: int | None = None) -> NDArray[np.float64]:
+    """The numbers of one file, (lines, columns)."""
+    try:
+        out = np.loadtxt(io.StringIO(texts[part]), delimiter=",", dtype=np.float64, ndmin=2)
+    except ValueError as error:
+        raise DataError(f"{path}: the file that ends in _{part}.txt is not a table of numbers ({error})") from None
+    if rows is not None and len(out) != rows:
+        raise DataError(f"{path}: the file that ends in _{part}.txt has {len(out)} lines, {rows} are needed")
+    return out
 
 
-def _one_hot(labels: NDArray[np.int64]) -> torch.Tensor:
-    """One column per distinct label, in increasing order."""
-    values, index = np.unique(labels, return_inverse=True)
-    return torch.nn.functional.one_hot(torch.from_numpy(index.reshape(-1)), len(values)).float()
+def _one_hot(labels: NDArray[np.float64], part: str) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
+    """One column per distinct label, in increasing order; several columns of labels stand side by side."""
+    found = [np.unique(column, return_inverse=True) for column in labels.T]
+    blocks = [np.eye(len(values), dtype=np.uint8)[index.reshape(-1)] for values, index in found]
+    several = len(found) > 1
+    return np.concatenate(blocks, axis=1), tuple(
+        f"{part}{f' {i}' if several else ''}={value:g}" for i, (values, _) in enumerate(found) for value in values
+    )
 
 
-def read_tu(path: Path, name: str) -> Dataset:
-    """Read a data set of graph classification; vertex and edge labels become one-hot features."""
+def _features(
+    texts: dict[str, str], of: Literal["node", "edge"], rows: int, path: Path
+) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
+    """Labels one-hot and attributes as they are, side by side; None where there is neither."""
+    blocks: list[NDArray[Any]] = []
+    names: tuple[str, ...] = ()
+    if f"{of}_labels" in texts:
+        block, names = _one_hot(_table(texts, f"{of}_labels", path, rows), "label")
+        blocks.append(block)
+    if f"{of}_attributes" in texts:
+        attributes = _table(texts, f"{of}_attributes", path, rows).astype(np.float32)
+        blocks.append(attributes)
+        names += tuple(f"attribute {i}" for i in range(attributes.shape[1]))
+    return (np.concatenate(blocks, axis=1) if blocks else None), names
+
+
+def read_tu(
+    path: str | Path,
+    name: str | None = None,
+    *,
+    target: Literal["labels", "attributes"] | None = None,
+    directed: bool = False,
+    self_loops: bool = False,
+) -> Dataset:
+    """Read a TU data set; labels of vertices and edges become one-hot features, attributes follow as they are.
+
+    Args:
+        path: a folder or a zip.
+        name: what it is called; by default after its file.
+        target: what to learn, the graphs' ``labels`` (by default, where there are any) or ``attributes``.
+        directed, self_loops: what kind of graphs to allow.
+
+    """
+    path = Path(path)
+    name = path.stem if name is None else name
     texts = _texts(path)
-    missing = [need for need in ("graph_indicator", "graph_labels") if need not in texts]
+    if target is None:
+        target = "attributes" if "graph_labels" not in texts and "graph_attributes" in texts else "labels"
+    missing = [need for need in ("graph_indicator", f"graph_{target}") if need not in texts]
     if missing:
-        raise CCNError(f"{path}: the file that ends in _{missing[0]}.txt is missing")
-    places = _table(texts["A"]) - 1
-    graph_of = _table(texts["graph_indicator"])[:, 0] - 1
-    labels = _table(texts["graph_labels"])[:, 0]
-    n = len(labels)
-    features = _one_hot(_table(texts["node_labels"])[:, 0]) if "node_labels" in texts else torch.ones(len(graph_of), 1)
-    edge_features = _one_hot(_table(texts["edge_labels"])[:, 0]) if "edge_labels" in texts else None
+        raise DataError(f"{path}: the file that ends in _{missing[0]}.txt is missing")
+    places = _table(texts, "A", path).astype(np.int64).reshape(-1, 2) - 1
+    graph_of = _table(texts, "graph_indicator", path)[:, 0].astype(np.int64) - 1
+    values = _table(texts, f"graph_{target}", path)
+    n, vertices = len(values), len(graph_of)
+    if len(places) and not 0 <= places.min() <= places.max() < vertices:
+        bad = np.flatnonzero(((places < 0) | (places >= vertices)).any(1))[0]
+        raise DataError(f"{path}: line {bad + 1} of _A.txt names a vertex that is not among 1..{vertices}")
+    across = np.flatnonzero(graph_of[places[:, 0]] != graph_of[places[:, 1]])
+    if across.size:
+        raise DataError(f"{path}: line {across[0] + 1} of _A.txt joins two graphs")
+    if (np.diff(graph_of) < 0).any() or graph_of[0] < 0 or graph_of[-1] >= n:
+        raise DataError(f"{path}: _graph_indicator.txt must name the graphs 1..{n} in order")
+    features, vertex_names = _features(texts, "node", vertices, path)
+    edge_features, edge_names = _features(texts, "edge", len(places), path)
+    if features is None:
+        features, vertex_names = np.ones((vertices, 1), dtype=np.uint8), ("constant",)
     start = np.searchsorted(graph_of, np.arange(n + 1))
     order = np.argsort(graph_of[places[:, 0]], kind="stable")
     cut = np.searchsorted(graph_of[places[order, 0]], np.arange(n + 1))
@@ -73,11 +155,21 @@ def read_tu(path: Path, name: str) -> Dataset:
             Graph(
                 places[rows] - start[i],
                 features[start[i] : start[i + 1]],
-                edge_features=None if edge_features is None else edge_features[torch.from_numpy(rows)],
+                edge_features=None if edge_features is None else edge_features[rows],
+                directed=directed,
+                self_loops=self_loops,
                 name=f"{name}[{i}]",
             )
         )
-    classes, targets = np.unique(labels, return_inverse=True)
-    return Dataset(
-        name, graphs, targets.astype(np.float64)[:, None], ("class",), "classification", tuple(classes.tolist())
+    names = (
+        tuple(f"{'class' if target == 'labels' else 'attribute'} {i}" for i in range(values.shape[1]))
+        if values.shape[1] > 1
+        else ("class" if target == "labels" else "attribute",)
     )
+    pack = Pack.of(graphs, name)
+    if target == "attributes" or (values != np.round(values)).any():
+        data = Dataset(name, pack, values, names, "regression")
+    else:
+        targets, classes = encode_classes(values.astype(np.int64).T.tolist())
+        data = Dataset(name, pack, targets, names, "classification", classes)
+    return replace(data, vertex_names=vertex_names, edge_names=edge_names)

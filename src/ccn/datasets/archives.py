@@ -1,0 +1,100 @@
+"""Compressed files from anywhere, read without trust: no path leaves its folder, and no bomb goes off."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, BinaryIO
+
+from ccn.errors import DataError
+
+__all__ = ["MAX_RATIO", "open_binary", "read_zip"]
+
+MAX_RATIO = 200
+"""A compressed file may unfold to this many times its size; text of molecules and graphs does to 3 to 30 times."""
+ALWAYS = 16 << 20
+"""Up to this many bytes it may do so whatever its ratio."""
+
+_SYMLINK = 0o120000
+
+
+def _limit(path: Path) -> int:
+    return max(ALWAYS, MAX_RATIO * path.stat().st_size)
+
+
+def _bomb(path: Path, limit: int) -> DataError:
+    return DataError(
+        f"{path}: unfolds to more than {limit:,} bytes, over {MAX_RATIO} times its size: refused as a decompression "
+        "bomb; unpack it yourself if you trust it"
+    )
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that refuses to give more than ``limit`` bytes."""
+
+    def __init__(self, stream: IO[bytes] | gzip.GzipFile, path: Path, limit: int) -> None:
+        self.stream, self.path, self.limit, self.given = stream, path, limit, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            block = self.stream.read(len(buffer))
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self.path}: cannot be unpacked, it is damaged or cut short ({error})") from None
+        self.given += len(block)
+        if self.given > self.limit:
+            raise _bomb(self.path, self.limit)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        self.stream.close()
+        super().close()
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """A file for reading bytes, unpacked on the way if its name ends in ``.gz``."""
+    try:
+        if path.suffix.lower() != ".gz":
+            return path.open("rb")
+        return io.BufferedReader(_Bounded(gzip.open(path), path, _limit(path)), 1 << 20)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened ({error.strerror})") from None
+
+
+def _outside(name: str) -> bool:
+    posix, windows = PurePosixPath(name), PureWindowsPath(name)
+    return posix.is_absolute() or bool(windows.anchor) or ".." in posix.parts or ".." in windows.parts
+
+
+def read_zip(path: Path, suffix: str = "") -> dict[str, bytes]:
+    """The files of a zip whose names end in ``suffix``, by name, in memory; nothing is written to disk."""
+    try:
+        limit = _limit(path)
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            for entry in entries:
+                if _outside(entry.filename):
+                    raise DataError(f"{path}: refused, since it holds a path outside its folder, {entry.filename!r}")
+                if entry.external_attr >> 16 & 0o170000 == _SYMLINK:
+                    raise DataError(f"{path}: refused, since it holds a symbolic link, {entry.filename!r}")
+            wanted = [e for e in entries if not e.is_dir() and e.filename.endswith(suffix)]
+            if sum(e.file_size for e in entries) > limit:
+                raise _bomb(path, limit)
+            out, left = {}, limit
+            for entry in wanted:
+                # What a header declares need not be true, so that reading is bounded as well.
+                with archive.open(entry) as stream:
+                    content = stream.read(left + 1)
+                left -= len(content)
+                if left < 0:
+                    raise _bomb(path, limit)
+                out[entry.filename] = content
+            return out
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"{path}: cannot be read as a zip ({error})") from None

@@ -1,0 +1,100 @@
+"""Dealing rows out to parts: sizes exact to rounding, classes in proportion, groups in one piece.
+
+One rule serves every kind of split. scikit-learn has one for each kind; they refuse small classes, and with groups
+they count groups in place of rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.errors import ConfigurationError
+from ccn.ragged import Int, starts
+
+__all__ = ["allot", "deal", "quotas"]
+
+Shares = NDArray[np.float64]
+
+
+def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, learnt: bool = False) -> Int:
+    """(rows,) the part of each row; part p gets ``shares[p]`` of all rows and of each stratum.
+
+    Groups of several rows are dealt first, large ones before small ones, each to a part at random in proportion to
+    the room that is left there for the class of its first row, provided it takes at most half of that room; a group
+    too large for every part goes where most room is left. Single rows then fill the parts up, and sizes are exact.
+
+    ``learnt`` says that part 0 is for training, where no class should be missing.
+    """
+    room = quotas(np.bincount(strata), shares, rng, learnt=learnt)
+    part = np.full(len(strata), -1)
+    size = np.bincount(groups)
+    order, start = np.argsort(groups, kind="stable"), starts(size)
+    several = rng.permutation(np.flatnonzero(size > 1))
+    left, empty = len(size), shares > 0
+    for g in several[np.argsort(-size[several], kind="stable")]:
+        rows = order[start[g] : start[g + 1]]
+        free = np.maximum(room[strata[rows[0]]], 0)
+        # No more groups than parts without a row: then each of those gets one.
+        fits = empty if left <= empty.sum() else 2 * len(rows) <= free
+        chance = np.where(fits, free, 0)
+        if chance.any():
+            chosen = int(rng.choice(len(shares), p=chance / chance.sum()))
+        else:
+            chosen = int(np.argmax(fits if fits.any() else free))
+        part[rows] = chosen
+        np.subtract.at(room[:, chosen], strata[rows], 1)
+        left -= 1
+        empty[chosen] = False
+    single = rng.permutation(np.flatnonzero(part < 0))
+    single = single[np.argsort(strata[single], kind="stable")]
+    counts = np.bincount(strata[single], minlength=len(room))
+    dealt = [allot(int(n), free) for n, free in zip(counts, np.maximum(room, 0), strict=True)]
+    part[single] = np.repeat(np.tile(np.arange(len(shares)), len(room)), np.concatenate(dealt))
+    if np.setdiff1d(np.flatnonzero(shares > 0), part).size:
+        raise ConfigurationError(
+            f"{len(strata)} rows in {len(size)} groups are too few for {np.count_nonzero(shares)} parts; "
+            "give more rows, or ask for fewer parts (a fraction of 0 leaves one out)"
+        )
+    return part
+
+
+def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
+    """Share out n things in whole numbers, by largest remainder; nobody with a share gets none where n allows it.
+
+    Example:
+        >>> allot(188, np.array([0.8, 0.1, 0.1])).tolist(), allot(4, np.array([0.8, 0.1, 0.1])).tolist()
+        ([150, 19, 19], [2, 1, 1])
+
+    """
+    out = np.zeros(len(shares), dtype=np.int64)
+    if n:
+        exact = n * shares / shares.sum()
+        out += np.floor(exact).astype(np.int64)
+        out[np.argsort(out - exact, kind="stable")[: n - out.sum()]] += 1
+        if n >= np.count_nonzero(shares):
+            for p in np.flatnonzero((shares > 0) & (out == 0)):
+                out[np.argmax(out)] -= 1
+                out[p] += 1
+    return out
+
+
+def quotas(counts: Int, shares: Shares, rng: np.random.Generator, *, learnt: bool = False) -> Int:
+    """(classes, parts) how many rows of each class go to each part: exact in total, in proportion for each class.
+
+    The places of each part are spread evenly over a line on which the classes lie one after another, in random
+    order. Every class then finds its share of every part on its own stretch, and no class is too small for this.
+    """
+    sizes = allot(int(counts.sum()), shares)
+    place = np.concatenate([(np.arange(s) + rng.random()) / s for s in sizes])
+    part = np.repeat(np.arange(len(sizes)), sizes)[np.argsort(place, kind="stable")]
+    order = rng.permutation(len(counts))
+    out = np.zeros((len(counts), len(sizes)), dtype=np.int64)
+    np.add.at(out, (np.repeat(order, counts[order]), part), 1)
+    # A class that training never sees cannot be learnt: one of its rows changes places with one of the largest class.
+    for small in np.flatnonzero(out[:, 0] == 0).tolist() if learnt else ():
+        large, to = int(np.argmax(out[:, 0])), int(np.argmax(out[small]))
+        if out[large, 0] > 1:
+            out[small, [0, to]] += 1, -1
+            out[large, [0, to]] += -1, 1
+    return out

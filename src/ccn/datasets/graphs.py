@@ -1,0 +1,342 @@
+"""Tables of graphs: JSON lines, folders of GraphML or GML, and graphs of other libraries in memory.
+
+A line of JSON is an object with ``edges`` and ``features`` (numbers per vertex), ``labels`` (one value per vertex,
+made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of names and values; ``edge_features``,
+``edge_labels``, ``weights``, ``id``, ``group`` and ``split`` are optional.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.datasets.archives import open_binary
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.report import Remark, check_strict, shorten
+from ccn.datasets.strings import Strings
+from ccn.datasets.targets import Task, encode_targets
+from ccn.errors import CCNError, DataError, GraphError
+from ccn.graph import Graph
+from ccn.pack import Pack
+
+__all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines"]
+
+FOLDER_SUFFIXES = (".graphml", ".gml")
+_TARGET = ("target", "targets", "y")
+_SEVERAL = "target {}"
+
+
+@dataclass(frozen=True)
+class _Record:
+    """One graph as found, before labels are made one-hot over the whole data set."""
+
+    edges: Any
+    n: int | None = None
+    features: Any = None
+    labels: Sequence[Any] | None = None
+    weights: Any = None
+    edge_features: Any = None
+    edge_labels: Sequence[Any] | None = None
+    target: Any = None
+    words: dict[str, str] = field(default_factory=dict)
+
+
+def _one_hot(all_labels: Iterable[Sequence[Any] | None]) -> tuple[dict[Any, int], tuple[str, ...]]:
+    """The column of each label, in order, over all graphs."""
+    distinct = {label for labels in all_labels if labels is not None for label in labels}
+    plain = all(isinstance(v, int | float) for v in distinct)
+    ordered = sorted(distinct) if plain else sorted(distinct, key=str)
+    return {label: i for i, label in enumerate(ordered)}, tuple(f"label={label}" for label in ordered)
+
+
+def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) -> Graph:
+    def hot(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.uint8]:
+        return np.eye(len(column), dtype=np.uint8)[[column[label] for label in labels]]
+
+    features = hot(r.labels, vertex) if r.labels is not None else r.features
+    if features is None:
+        n = r.n if r.n is not None else 1 + max((max(e) for e in r.edges), default=-1)
+        return Graph(r.edges, n=n, weights=r.weights, edge_features=r.edge_features, name=name)
+    edge_features = hot(r.edge_labels, edge) if r.edge_labels is not None else r.edge_features
+    return Graph(
+        r.edges,
+        np.asarray(features, dtype=np.float32) if r.labels is None else features,
+        n=r.n,
+        weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
+        edge_features=None if edge_features is None else np.asarray(edge_features, dtype=np.float32),
+        name=name,
+    )
+
+
+def _named(target: Any) -> dict[str, Any]:
+    """A target by name: of an object its own names, of a list their places."""
+    if isinstance(target, dict):
+        return target
+    if isinstance(target, list | tuple):
+        return {_SEVERAL.format(i): v for i, v in enumerate(target)}
+    return {} if target is None else {"target": target}
+
+
+def _value(value: Any) -> Any:
+    """A target's value: a finite number or a word, None where missing."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str) or (isinstance(value, int | float) and np.isfinite(value)):
+        return value
+    raise GraphError(f"the target {shorten(str(value))} is neither a number nor a word")
+
+
+def _dataset(
+    records: Iterable[tuple[int, str, _Record | CCNError]], name: str, where: str, task: Task | None
+) -> Dataset:
+    """A data set of records, each with its row and how a report shows it; those that are no graphs are dropped."""
+    found = [(row, shown, r) for row, shown, r in records]
+    good = [r for _, _, r in found if isinstance(r, _Record)]
+    vertex, vertex_names = _one_hot(r.labels for r in good)
+    edge, edge_names = _one_hot(r.edge_labels for r in good)
+    graphs: list[Graph] = []
+    rows: list[int] = []
+    kept: list[_Record] = []
+    dropped: list[Remark] = []
+    for row, shown, record in found:
+        try:
+            if not isinstance(record, _Record):
+                raise record
+            graph = _graph(record, vertex, edge, f"{name}[{len(graphs)}]")
+            for value in _named(record.target).values():
+                _value(value)
+            if graphs:
+                _alike(graph, graphs[0], rows[0])
+        except (CCNError, TypeError, ValueError, KeyError) as error:
+            reason = str(error).removeprefix(f"graph {name}[{len(graphs)}]: ")
+            dropped.append(Remark(row, shown, f"not a graph: {reason}"))
+            continue
+        graphs.append(graph)
+        rows.append(row)
+        kept.append(record)
+    if not graphs:
+        raise DataError(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
+    targets = [_named(r.target) for r in kept]
+    names = tuple(dict.fromkeys(key for one in targets for key in one))
+    columns = [[_value(one.get(key)) for one in targets] for key in names]
+    values, found_task, classes = encode_targets(columns, names, len(kept), task, where)
+
+    def words(key: str) -> Strings | None:
+        return Strings.of(r.words.get(key, "") for r in kept) if any(key in r.words for r in kept) else None
+
+    return Dataset(
+        name,
+        Pack.of(graphs, name),
+        values,
+        names,
+        found_task,
+        classes,
+        ids=words("id"),
+        groups=words("group"),
+        splits=words("split"),
+        rows=np.array(rows, dtype=np.int64),
+        dropped=tuple(dropped),
+        vertex_names=vertex_names,
+        edge_names=edge_names,
+    )
+
+
+def _alike(graph: Graph, first: Graph, row: int) -> None:
+    """An error unless two graphs have features of the same width."""
+    for what in ("features", "edge_features"):
+        a, b = getattr(graph, what), getattr(first, what)
+        if (a is None) != (b is None) and len(graph.edges) and len(first.edges):
+            raise GraphError(f"{what} are {'absent' if a is None else 'present'}, unlike those of row {row}")
+        if a is not None and b is not None and a.shape[1] != b.shape[1]:
+            raise GraphError(f"{what} have width {a.shape[1]}, those of row {row} {b.shape[1]}")
+
+
+# JSON lines
+
+
+def read_json_lines(
+    path: str | Path, name: str | None = None, *, task: Task | None = None, strict: bool = False
+) -> Dataset:
+    """Read graphs from a file with one JSON object per line, also with ``.gz``."""
+    path = Path(path)
+
+    def records() -> Iterator[tuple[int, str, _Record | CCNError]]:
+        with open_binary(path) as stream:
+            for row, raw in enumerate(stream, 1):
+                text = raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
+                try:
+                    yield row, text, _from_json(text)
+                except (CCNError, ValueError, RecursionError) as error:
+                    yield row, text, DataError(str(error))
+
+    name = name or path.name.removesuffix(".gz").rsplit(".", 1)[0]
+    return check_strict(_dataset(records(), name, str(path), task), strict, str(path))
+
+
+def _from_json(text: str) -> _Record:
+    if not text:
+        raise DataError("empty row")
+    try:
+        one = json.loads(text)
+    except ValueError as error:
+        raise DataError(f"not JSON ({error})") from None
+    if not isinstance(one, dict) or "edges" not in one:
+        raise DataError("a line must be an object with the key 'edges'")
+    return _Record(
+        edges=one["edges"],
+        n=one.get("n"),
+        features=one.get("features"),
+        labels=one.get("labels"),
+        weights=one.get("weights"),
+        edge_features=one.get("edge_features"),
+        edge_labels=one.get("edge_labels"),
+        target=next((one[key] for key in _TARGET if key in one), None),
+        words={key: str(one[key]) for key in ("id", "group", "split") if key in one},
+    )
+
+
+# NetworkX, in memory and in files
+
+
+def _common(data: Sequence[dict[Any, Any]]) -> list[str]:
+    """The attributes that are numbers everywhere."""
+    if not data:
+        return []
+    return sorted(
+        key for key in data[0] if isinstance(key, str) and all(isinstance(of.get(key), int | float) for of in data)
+    )
+
+
+def _from_networkx(g: Any, columns: Sequence[str]) -> _Record:
+    """A record of a NetworkX graph: vertex attribute ``x``, else ``label``, else the attributes named."""
+    if g.is_multigraph():
+        raise GraphError("a multigraph has repeated edges; convert it with networkx.Graph(g) first")
+    if g.is_directed():
+        raise GraphError("the graph is directed; convert it with to_undirected()")
+    number = {v: i for i, v in enumerate(g.nodes)}
+    of = [g.nodes[v] for v in g.nodes]
+    edges = list(g.edges(data=True))
+    features, labels = None, None
+    if of and all("x" in d for d in of):
+        features = [np.atleast_1d(d["x"]).tolist() for d in of]
+    elif of and all("label" in d for d in of):
+        labels = [d["label"] for d in of]
+    elif columns:
+        features = [[float(d[key]) for key in columns] for d in of]
+    has = {key: bool(edges) and all(key in d for *_, d in edges) for key in ("weight", "edge_features", "label")}
+    return _Record(
+        edges=[(number[u], number[v]) for u, v, _ in edges],
+        n=len(number),
+        features=features,
+        labels=labels,
+        weights=[float(d["weight"]) for *_, d in edges] if has["weight"] else None,
+        edge_features=[np.atleast_1d(d["edge_features"]).tolist() for *_, d in edges] if has["edge_features"] else None,
+        edge_labels=[d["label"] for *_, d in edges] if has["label"] and not has["edge_features"] else None,
+        target=next((g.graph[key] for key in _TARGET if key in g.graph), None),
+    )
+
+
+def _of_networkx(graphs: Iterable[tuple[str, Any]], name: str, where: str, task: Task | None) -> Dataset:
+    """A data set of NetworkX graphs (or errors), each with how a report shows it."""
+    listed = list(graphs)
+    columns = _common([g.nodes[v] for _, g in listed if not isinstance(g, Exception) for v in g.nodes])
+
+    def records() -> Iterator[tuple[int, str, _Record | CCNError]]:
+        for row, (shown, g) in enumerate(listed, 1):
+            try:
+                if isinstance(g, CCNError):
+                    raise g
+                yield row, shown, _from_networkx(g, columns)
+            except (CCNError, TypeError, ValueError) as error:
+                yield row, shown, DataError(str(error))
+
+    return _dataset(records(), name, where, task)
+
+
+def graph_files(path: Path) -> list[Path]:
+    """The GraphML and GML files behind a path, in order of their names."""
+    if path.is_dir():
+        return sorted(p for p in path.iterdir() if p.suffix.lower() in FOLDER_SUFFIXES)
+    return [path]
+
+
+def read_graphs(
+    path: str | Path, name: str | None = None, *, task: Task | None = None, strict: bool = False
+) -> Dataset:
+    """Read a folder of GraphML or GML files, or one of them; the target is the graph's attribute ``target``.
+
+    Vertex features are the attribute ``x``, else ``label`` made one-hot, else all attributes that are numbers
+    everywhere, else the constant 1.
+    """
+    import networkx as nx
+
+    path = Path(path)
+    files = graph_files(path)
+    if not files:
+        raise DataError(f"{path}: no data set found in this folder; it needs a TU data set, or files in GraphML or GML")
+
+    def read(file: Path) -> Any:
+        reader: Callable[..., Any] = nx.read_graphml if file.suffix.lower() == ".graphml" else _read_gml
+        try:
+            return reader(file)
+        except Exception as error:  # parsers of two formats raise whatever they like
+            return DataError(
+                f"cannot be read ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})"
+            )
+
+    name = name or path.stem
+    found = _of_networkx(((file.name, read(file)) for file in files), name, str(path), task)
+    return check_strict(found, strict, str(path))
+
+
+def _read_gml(path: Path) -> Any:
+    import networkx as nx
+
+    g = nx.read_gml(path, label="id")
+    # GML wants a label of every node; one that only repeats the number says nothing about the vertex.
+    if all(str(data.get("label")) == str(v) for v, data in g.nodes(data=True)):
+        for _, data in g.nodes(data=True):
+            del data["label"]
+    return g
+
+
+def from_objects(
+    things: Iterable[Any], targets: Any = None, *, name: str = "graphs", task: Task | None = None
+) -> Dataset:
+    """A data set of graphs in memory: NetworkX graphs, a PyG data set, :class:`ccn.Graph` or SMILES.
+
+    Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of
+    PyG.
+    """
+    listed = list(things)
+    if listed and all(hasattr(g, "adjacency") and hasattr(g, "nodes") for g in listed):
+        data = _of_networkx(((str(g), g) for g in listed), name, name, task)
+        if data.dropped:
+            raise DataError(f"{name}: {data.dropped[0].reason} (graph {data.dropped[0].row - 1})")
+        if targets is None:
+            return data
+        pack = data.pack
+    else:
+        from ccn.graph import as_graph
+
+        pack = Pack.of([as_graph(g, f"graph {i}: ") for i, g in enumerate(listed)], name)
+        if targets is None and listed and all(getattr(g, "y", None) is not None for g in listed):
+            targets = [np.asarray(g.y).reshape(-1) for g in listed]
+    if targets is None:
+        return Dataset(name, pack, np.zeros((len(pack), 0)), (), "regression")
+    table = np.asarray(targets)
+    table = table.reshape(len(table), -1)
+    if len(table) != len(pack):
+        raise DataError(f"{name}: {len(pack)} graphs, but targets of {len(table)}")
+    names = ("target",) if table.shape[1] == 1 else tuple(_SEVERAL.format(i) for i in range(table.shape[1]))
+    columns = [[_value(v) for v in column] for column in table.T.tolist()]
+    values, found, classes = encode_targets(columns, names, len(table), task, name)
+    return Dataset(name, pack, values, names, found, classes)

@@ -1,0 +1,32 @@
+"""HCEP: power conversion efficiencies of molecules for solar cells, drawn from the Harvard Clean Energy Project."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.schema import Schema
+from ccn.datasets.tables import open_table
+from ccn.features.molecules import MoleculeFeatures, molecule_features
+
+__all__ = ["read_hcep"]
+
+
+def read_hcep(
+    path: str | Path,
+    name: str = "HCEP",
+    *,
+    features: MoleculeFeatures | str = "element",
+    hydrogens: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Dataset:
+    """Read all rows; groups are the two samples of the database that they come from."""
+    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
+    schema = Schema("smiles", ("pce",), group="source")
+    data, _ = dataset_of_molecules(
+        open_table(path), schema, chosen, name, task="regression", n_jobs=n_jobs, progress=progress
+    )
+    return replace(data, units=("%",))

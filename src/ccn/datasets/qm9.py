@@ -1,0 +1,152 @@
+"""QM9: 13 targets of 130,831 small molecules, from ``qm9.csv.gz`` or from the files of the package qm9pack.
+
+u0, u, h and g are total energies at the source. An atomisation energy is the total less the energies of the free
+atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree like the totals. The free-atom
+energies are those that QM9 publishes (``qm9_atomref.csv``).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.schema import Schema
+from ccn.datasets.tables import Row, Table, find_column, open_table
+from ccn.errors import ConfigurationError, DataError
+from ccn.features.molecules import MoleculeFeatures, molecule_features
+
+__all__ = ["TARGETS", "qm9_energies", "qm9_files", "read_qm9"]
+
+TARGETS = {
+    "mu": "Debye",
+    "alpha": "bohr^3",
+    "homo": "Hartree",
+    "lumo": "Hartree",
+    "gap": "Hartree",
+    "r2": "bohr^2",
+    "zpve": "Hartree",
+    "u0": "Hartree",
+    "u": "Hartree",
+    "h": "Hartree",
+    "g": "Hartree",
+    "cv": "cal/(mol K)",
+    "omega1": "cm^-1",
+}
+"""The targets and their units."""
+
+_ENERGIES = ("u0", "u", "h", "g")
+_ATOMISATION = tuple(f"{name}_atomisation" for name in _ENERGIES)
+_ELEMENTS = ("H", "C", "N", "O", "F")
+
+# The columns of qm9pack in the order of TARGETS; the last target is made from the frequencies.
+_PACKAGE = (
+    "Dipole_debye",
+    "Polarizability_bohr3",
+    "HOMO_au",
+    "LUMO_au",
+    "HOMO_LUMO_gap_au",
+    "R2_bohr2",
+    "ZPVE_au",
+    "InternalEnergy_0K_au",
+    "InternalEnergy_298K_au",
+    "Enthalphy_298K_au",
+    "GibbsFreeEnergy_298K_au",
+    "Heatcapacity_Cv_cal_mol_K",
+)
+
+
+def qm9_files(path: Path) -> list[Path]:
+    """The files behind QM9: the table itself, or the parts in the folder of qm9pack."""
+    if not path.is_dir():
+        return [path]
+    parts = [path / f"qm9_part{i}.csv" for i in (1, 2, 3)]
+    missing = [p for p in parts if not p.is_file()]
+    if missing:
+        raise DataError(f"{missing[0]}: this part of qm9pack is missing; install the package again")
+    return parts
+
+
+def free_atoms() -> NDArray[np.float64]:
+    """(elements, energies) the energies of the free atoms, in Hartree."""
+    with (Path(__file__).parent / "qm9_atomref.csv").open(newline="") as file:
+        table = {row["element"]: [float(row[name]) for name in _ENERGIES] for row in csv.DictReader(file)}
+    return np.array([table[symbol] for symbol in _ELEMENTS])
+
+
+def _highest_frequency(frequencies: str, atoms: int) -> float:
+    """The highest harmonic frequency; where two sets are listed, of the second, which is the one behind zpve."""
+    values = json.loads(frequencies.replace(".,", ".0,").replace(".]", ".0]"))
+    return float(max(values[len(values) // 2 :] if len(values) > 3 * atoms - 5 else values))
+
+
+def _package_table(folder: Path) -> Table:
+    """The parts of qm9pack as one table with the columns of ``qm9.csv.gz``."""
+    parts = [open_table(p) for p in qm9_files(folder)]
+    wanted = ("Index", "SMILES", *_PACKAGE, "Harmonic_Freq_cmi", "N_atoms")
+    place = [find_column(parts[0], name, "qm9pack") for name in wanted]
+
+    def rows() -> Iterator[Row]:
+        count = 0
+        for part in parts:
+            for row in part.rows():
+                count += 1
+                *cells, frequencies, atoms = (row.cells[i] for i in place)
+                yield Row(count, [*cells, str(_highest_frequency(frequencies, int(atoms)))], row.fault)
+
+    return Table(folder, ("index", "smiles", *TARGETS), rows)
+
+
+def read_qm9(
+    path: str | Path,
+    name: str = "QM9",
+    *,
+    features: MoleculeFeatures | str = "element",
+    hydrogens: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> Dataset:
+    """Read QM9 with its 13 targets as published and, after them, the four atomisation energies.
+
+    :func:`qm9_energies` chooses between the two kinds of energy.
+    """
+    path = Path(path)
+    table = _package_table(path) if path.is_dir() else open_table(path)
+    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
+    schema = Schema("smiles", tuple(TARGETS), id="index")
+    data, counts = dataset_of_molecules(
+        table, schema, chosen, name, task="regression", elements=_ELEMENTS, n_jobs=n_jobs, progress=progress
+    )
+    columns = [data.target_names.index(e) for e in _ENERGIES]
+    bound = data.targets[:, columns] - counts @ free_atoms()
+    return replace(
+        data,
+        targets=np.concatenate([data.targets, bound], axis=1),
+        target_names=(*data.target_names, *_ATOMISATION),
+        units=(*TARGETS.values(), *(TARGETS[e] for e in _ENERGIES)),
+        noted=(),  # methane, ammonia and water are single atoms here, as they should be
+    )
+
+
+def qm9_energies(data: Dataset, *, energies: Literal["atomisation", "total"] = "atomisation") -> Dataset:
+    """The 13 targets with energies of one kind."""
+    if energies not in ("atomisation", "total"):
+        raise ConfigurationError(f"energies={energies!r} must be 'atomisation' or 'total'")
+    atomisation = energies == "atomisation"
+    source = dict(zip(_ENERGIES, _ATOMISATION, strict=True)) if atomisation else {}
+    chosen = data.with_targets(source.get(name, name) for name in TARGETS)
+    kind = "atomisation" if atomisation else "total"
+    return replace(
+        chosen,
+        target_names=tuple(TARGETS),
+        note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {kind} energies",
+        options={**data.options, "energies": energies},
+    )

@@ -1,0 +1,320 @@
+"""Splits: which rows of a data set are for training, for choices and for the last word.
+
+Every split is dealt by one rule (:mod:`ccn.datasets.dealing`): sizes exact to rounding, every class in proportion,
+no group torn. The same seed gives the same split. A split is saved as JSON with a fingerprint of its data, so that
+it is never read for other data by mistake.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ccn.datasets.dealing import deal
+from ccn.datasets.groups import groups_of, join_groups, molecule_groups, scaffold_groups
+from ccn.errors import ConfigurationError
+from ccn.pack import Pack
+from ccn.ragged import Int
+
+__all__ = [
+    "Split",
+    "fingerprint",
+    "k_fold",
+    "load_splits",
+    "make_splits",
+    "paper_splits",
+    "random_split",
+    "save_splits",
+    "scaffold_split",
+    "split_by_column",
+    "stratified_split",
+]
+
+PARTS = ("train", "validation", "test")
+FRACTIONS = (0.8, 0.1, 0.1)
+Seed = int | tuple[int, ...]
+Kind = Literal["random", "stratified", "scaffold", "column", "folds", "paper"]
+_SPELLINGS = {
+    **dict.fromkeys(("train", "training"), 0),
+    **dict.fromkeys(("validation", "valid", "val", "dev"), 1),
+    **dict.fromkeys(("test", "testing"), 2),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split:
+    """Row numbers of the three parts. Every row of the data set is in exactly one of them.
+
+    Example:
+        >>> Split([0, 3], [1], [2])
+        Split(train=2, validation=1, test=1)
+
+    """
+
+    train: Int
+    validation: Int
+    test: Int
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            rows = np.asarray(getattr(self, part))
+            if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+                raise ConfigurationError(f"split: {part} must be a list of row numbers")
+            object.__setattr__(self, part, rows.astype(np.int64))
+        every = np.concatenate([self.train, self.validation, self.test])
+        if not len(self.train):
+            raise ConfigurationError("split: there is no row to train on")
+        rows, count = np.unique(every, return_counts=True)
+        if (count > 1).any():
+            raise ConfigurationError(f"split: row {rows[count > 1][0]} is given twice; parts must not overlap")
+        wrong = np.flatnonzero(rows != np.arange(len(rows)))
+        if wrong.size:
+            raise ConfigurationError(
+                f"split: the {len(rows)} rows must be 0..{len(rows) - 1}, each in one part; row {wrong[0]} is in none"
+            )
+
+    @classmethod
+    def of(cls, part: ArrayLike) -> Split:
+        """From the part of each row: 0 train, 1 validation, 2 test."""
+        number = np.asarray(part)
+        return cls(*(np.flatnonzero(number == p) for p in range(3)))
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Number of rows of train, validation and test."""
+        return len(self.train), len(self.validation), len(self.test)
+
+    def __repr__(self) -> str:
+        return "Split({}={}, {}={}, {}={})".format(*(x for pair in zip(PARTS, self.sizes, strict=True) for x in pair))
+
+
+def random_split(
+    n: int, fractions: Sequence[float] = FRACTIONS, seed: Seed = 0, *, groups: Iterable[Any] | None = None
+) -> Split:
+    """Rows at random; those of one group stay together.
+
+    Example:
+        >>> random_split(188)
+        Split(train=150, validation=19, test=19)
+
+    """
+    return _split(np.zeros(_rows(n), dtype=np.int64), fractions, seed, groups)
+
+
+def stratified_split(
+    labels: ArrayLike, fractions: Sequence[float] = FRACTIONS, seed: Seed = 0, *, groups: Iterable[Any] | None = None
+) -> Split:
+    """The same with every class spread over the parts in proportion, as far as whole numbers and groups allow.
+
+    ``labels`` holds the class of each row, or one row of classes; missing ones (NaN) are a class of their own. Of a
+    small class at least one row is for training.
+    """
+    return _split(_strata(labels), fractions, seed, groups)
+
+
+def scaffold_split(
+    molecules: Iterable[Any],
+    fractions: Sequence[float] = FRACTIONS,
+    seed: Seed = 0,
+    *,
+    groups: Iterable[Any] | None = None,
+) -> Split:
+    """Molecules (SMILES or RDKit) at random, all of one Murcko scaffold in one part."""
+    scaffolds = scaffold_groups(molecules)
+    both = scaffolds if groups is None else join_groups(scaffolds, groups_of(groups))
+    return random_split(len(scaffolds), fractions, seed, groups=both)
+
+
+def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = None) -> Split:
+    """From a column that says ``train``, ``validation`` (``valid``, ``val``) or ``test`` in each row.
+
+    Example:
+        >>> split_by_column(["train", "Test", "val", "train"])
+        Split(train=2, validation=1, test=1)
+
+    """
+    texts = [str(v).strip() for v in values]
+    for row, text in enumerate(texts):
+        if text.lower() not in _SPELLINGS:
+            raise ConfigurationError(f"split column: row {row} says {text!r}; write train, validation or test")
+    part = np.array([_SPELLINGS[text.lower()] for text in texts], dtype=np.int64)
+    if groups is not None:
+        first: dict[int, int] = {}
+        for row, group in enumerate(groups_of(groups).tolist()):
+            other = first.setdefault(group, row)
+            if part[other] != part[row]:
+                raise ConfigurationError(
+                    f"split column: rows {other} and {row} are the same molecule or group, but one is for "
+                    f"{PARTS[part[other]]}, one for {PARTS[part[row]]}; make them agree or pass duplicates='ignore'"
+                )
+    return Split.of(part)
+
+
+def k_fold(
+    n: int,
+    folds: int = 10,
+    seed: Seed = 0,
+    *,
+    labels: ArrayLike | None = None,
+    groups: Iterable[Any] | None = None,
+    validation: bool = True,
+) -> list[Split]:
+    """Each row is tested once: fold i tests on part i, makes its choices on part i+1 and trains on the rest.
+
+    With ``labels`` the folds are stratified. Without ``validation`` nothing is set aside for choices.
+    """
+    if not 2 + validation <= folds <= n:
+        raise ConfigurationError(f"folds={folds}: choose from {2 + validation} to the number of rows, {n}")
+    strata = np.zeros(_rows(n), dtype=np.int64) if labels is None else _strata(labels)
+    part = deal(np.full(folds, 1 / folds), strata, _groups(groups, len(strata)), _rng(seed))
+    out = []
+    for fold in range(folds):
+        number = np.where(part == fold, 2, 0)
+        if validation:
+            number[part == (fold + 1) % folds] = 1
+        out.append(Split.of(number))
+    return out
+
+
+def paper_splits(
+    labels: ArrayLike, splits: int = 10, seed: int = 0, *, groups: Iterable[Any] | None = None
+) -> list[Split]:
+    """The paper's protocol on the data sets of graph kernels: 10 stratified splits of 80/10/10."""
+    together = None if groups is None else groups_of(groups)
+    return [stratified_split(labels, seed=(seed, i), groups=together) for i in range(splits)]
+
+
+def make_splits(
+    kind: Kind,
+    n: int,
+    *,
+    count: int | None = None,
+    fractions: Sequence[float] = FRACTIONS,
+    seed: int = 0,
+    labels: ArrayLike | None = None,
+    molecules: Sequence[Any] | None = None,
+    column: Iterable[Any] | None = None,
+    groups: Iterable[Any] | None = None,
+    duplicates: Literal["together", "ignore"] = "together",
+) -> list[Split]:
+    """Splits by the name of their kind, for command lines and estimators.
+
+    Args:
+        kind: ``random``, ``stratified``, ``scaffold``, ``column``, ``folds`` or ``paper``.
+        n: number of rows.
+        count: how many splits, or folds; by default 1, and 10 for ``folds`` and ``paper``.
+        fractions: of train, validation and test.
+        seed: the same seed gives the same splits.
+        labels: the class of each row.
+        molecules: SMILES or RDKit molecules.
+        column: the part of each row, for ``column``.
+        groups: rows to keep together.
+        duplicates: keep rows of one molecule ``together``, however they are spelled, or ``ignore`` that they are one.
+
+    """
+    if duplicates not in ("together", "ignore"):
+        raise ConfigurationError(f"duplicates={duplicates!r}: choose 'together' or 'ignore'")
+    held = [] if groups is None else [groups_of(groups)]
+    if kind == "scaffold":  # which spellings of one molecule share
+        held.append(scaffold_groups(_needed(kind, "molecules", molecules)))
+    elif molecules is not None and duplicates == "together":
+        held.append(molecule_groups(molecules))
+    together = join_groups(*held) if held else None
+    if kind == "column":
+        return [split_by_column(_needed(kind, "column", column), groups=together)]
+    if kind == "folds":
+        return k_fold(n, 10 if count is None else count, seed, labels=labels, groups=together)
+    if kind == "paper":
+        return paper_splits(_needed(kind, "labels", labels), 10 if count is None else count, seed, groups=together)
+    seeds: list[Seed] = [seed] if count is None else [(seed, i) for i in range(count)]
+    if kind == "stratified":
+        return [stratified_split(_needed(kind, "labels", labels), fractions, s, groups=together) for s in seeds]
+    if kind in ("random", "scaffold"):
+        return [random_split(n, fractions, s, groups=together) for s in seeds]
+    raise ConfigurationError(f"split {kind!r}: choose random, stratified, scaffold, column, folds or paper")
+
+
+def _needed(kind: str, name: str, value: Any) -> Any:
+    if value is None:
+        raise ConfigurationError(f"a split of the kind {kind!r} needs {name}, and the data set has none")
+    return value
+
+
+def fingerprint(data: Any) -> str:
+    """What a file of splits remembers of its data: a hash of the rows, given as strings (SMILES) or as graphs.
+
+    Of graphs it reads the structure alone, so that splits hold for any features.
+    """
+    digest = hashlib.sha256()
+    if isinstance(data, Sequence) and len(data) and isinstance(data[0], str):
+        for text in data:
+            digest.update(text.encode() + b"\n")
+    else:
+        arrays = Pack.of(data).compact().arrays
+        for key in ("vertex_start", "entry_start", "row", "column"):
+            digest.update(arrays[key].astype("<i8").tobytes())
+    return digest.hexdigest()
+
+
+def save_splits(path: str | Path, splits: Sequence[Split], data: Any) -> None:
+    """Write splits of ``data``, the strings or graphs of the rows, as JSON."""
+    written = [{part: getattr(split, part).tolist() for part in PARTS} for split in splits]
+    Path(path).write_text(json.dumps({"fingerprint": fingerprint(data), "splits": written}) + "\n", encoding="utf-8")
+
+
+def load_splits(path: str | Path, data: Any) -> list[Split]:
+    """Read splits back; an error if they were saved for other data."""
+    try:
+        held = json.loads(Path(path).read_text(encoding="utf-8"))
+        found, splits = held["fingerprint"], [Split(*(s[part] for part in PARTS)) for s in held["splits"]]
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{path}: is no file of splits, as save_splits writes them ({error})") from None
+    if found != fingerprint(data) or any(len(s) != len(data) for s in splits):
+        raise ConfigurationError(f"{path}: holds splits of other data; give the data they were made for, or split anew")
+    return splits
+
+
+def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable[Any] | None) -> Split:
+    shares = np.asarray(fractions, dtype=np.float64)
+    if shares.shape != (3,) or not (shares >= 0).all() or shares[0] == 0 or abs(shares.sum() - 1) > 1e-6:
+        raise ConfigurationError(
+            f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
+        )
+    return Split.of(deal(shares, strata, _groups(groups, len(strata)), _rng(seed), learnt=True))
+
+
+def _rows(n: int) -> int:
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
+    return int(n)
+
+
+def _rng(seed: Seed) -> np.random.Generator:
+    if not all(isinstance(s, int | np.integer) and s >= 0 for s in (seed if isinstance(seed, tuple) else (seed,))):
+        raise ConfigurationError(f"seed={seed!r} must be a whole number from 0")
+    return np.random.default_rng(seed)
+
+
+def _strata(labels: ArrayLike) -> Int:
+    rows = np.asarray(labels)
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    return groups_of([tuple(None if v != v else v for v in row) for row in rows.tolist()])
+
+
+def _groups(groups: Iterable[Any] | None, n: int) -> Int:
+    out = np.arange(n) if groups is None else groups_of(groups)
+    if len(out) != n:
+        raise ConfigurationError(f"{n} rows, but groups of {len(out)}")
+    return out

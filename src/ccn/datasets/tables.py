@@ -1,0 +1,318 @@
+"""Tables of rows from files: CSV and TSV of any spelling, Parquet, SDF, SMILES files, packed with gzip or not.
+
+A :class:`Table` knows its columns; its rows are read in chunks, in order, with all columns as text and in
+constant memory, however long the file is. What is wrong with a row as such (empty, too short, another
+encoding) is said with the row; what its cells mean is for the reader of the table.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ccn.datasets.archives import open_binary
+from ccn.errors import ConfigurationError, DataError, DependencyError
+
+__all__ = ["TABLE_SUFFIXES", "Chunk", "Row", "Table", "find_column", "is_missing", "number", "open_table", "suffix_of"]
+
+DELIMITED = (".csv", ".tsv", ".tab", ".txt")
+SMILES_FILES = (".smi", ".smiles", ".ism", ".can")
+TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, ".parquet", ".pq", ".sdf", ".sd")
+
+_DELIMITERS = ",\t;|"
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
+_LONGEST_CELL = 1 << 24  # characters; the standard library's own limit stops at 131,072
+EMPTY = "empty row"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: its number from 1, its cells in the order of the columns, and what is wrong with it, if anything.
+
+    A ``fault`` makes the row unusable, a ``note`` does not.
+    """
+
+    number: int
+    cells: Sequence[str]
+    fault: str = ""
+    note: str = ""
+
+
+Chunk = list[Row]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file of rows; ``rows()`` starts reading from the beginning every time."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: Callable[[], Iterator[Row]] = field(repr=False)
+
+    def chunks(self, size: int = 4096) -> Iterator[Chunk]:
+        """All rows, so many at a time."""
+        rows = self.rows()
+        while chunk := list(itertools.islice(rows, size)):
+            yield chunk
+
+    def sample(self, size: int = 1000) -> list[Row]:
+        """The first rows that have no fault."""
+        return list(itertools.islice((row for row in self.rows() if not row.fault), size))
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix in lower case, ``.gz`` aside."""
+    return Path(path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name).suffix.lower()
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell stands for no value."""
+    return cell.strip().lower() in _MISSING
+
+
+def number(cell: str) -> float | None:
+    """The finite number in a cell, or None."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    # float() also reads 1_000, which no table means.
+    return value if abs(value) != float("inf") and value == value and "_" not in cell else None
+
+
+def find_column(table: Table, name: str, what: str) -> int:
+    """The place of the column of this name; case and outer blanks do not matter unless they decide."""
+    if name in table.columns:
+        return table.columns.index(name)
+    alike = [i for i, c in enumerate(table.columns) if c.strip().lower() == name.strip().lower()]
+    if len(alike) == 1:
+        return alike[0]
+    import difflib
+
+    close = difflib.get_close_matches(name, table.columns, 3, 0.5) or list(table.columns[:10])
+    more = ".." if len(table.columns) > len(close) else ""
+    raise ConfigurationError(
+        f"{table.path}: there is no column {name!r} ({what}); the columns are {', '.join(map(repr, close))}{more}"
+    )
+
+
+def open_table(path: str | Path, *, delimiter: str | None = None, header: bool | None = None) -> Table:
+    """The table in a file, by its name: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
+
+    Args:
+        path: the file.
+        delimiter: of a text table; by default found in its first line.
+        header: whether the first line names the columns; by default it does unless it holds a number.
+
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    suffix = suffix_of(path)
+    if suffix in (".parquet", ".pq"):
+        return _parquet(path)
+    if suffix in (".sdf", ".sd"):
+        return _sdf(path)
+    if suffix in SMILES_FILES:
+        return _smiles_file(path)
+    if suffix in DELIMITED:
+        return _delimited(path, delimiter or ("\t" if suffix in (".tsv", ".tab") else None), header)
+    raise DataError(f"{path}: not a kind of table that ccn reads; it reads {', '.join(TABLE_SUFFIXES)}, also with .gz")
+
+
+# Text
+
+
+def _lines(path: Path, odd: list[int] | None = None) -> Iterator[str]:
+    """The lines of a text file, ends included. A line that is not UTF-8 is taken for Windows-1252 and counted in
+    ``odd``.
+    """
+    with open_binary(path) as stream:
+        head = stream.peek(4)[:4] if hasattr(stream, "peek") else b""
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            with io.TextIOWrapper(stream, encoding="utf-16", errors="replace", newline="") as wide:
+                yield from wide
+            return
+        for i, raw in enumerate(stream):
+            if i == 0:
+                raw = raw.removeprefix(codecs.BOM_UTF8)
+            try:
+                yield raw.decode("utf-8")
+            except UnicodeDecodeError:
+                if odd is not None:
+                    odd.append(i)
+                yield raw.decode("cp1252", "replace")
+
+
+def _cells(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool]]:
+    """The rows of a delimited file, and whether a line of the row was in another encoding."""
+    odd: list[int] = []
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+    reader = csv.reader(_lines(path, odd), delimiter=delimiter)
+    try:
+        for cells in reader:
+            yield cells, bool(odd)
+            odd.clear()
+    except csv.Error as error:
+        raise DataError(f"{path}: line {reader.line_num} cannot be read ({error}); is a quote not closed?") from None
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Column names without repetition: the second ``x`` is called ``x.2``."""
+    seen: dict[str, int] = {}
+    out = []
+    for i, name in enumerate(names):
+        plain = name.strip() or f"column {i + 1}"
+        seen[plain] = seen.get(plain, 0) + 1
+        out.append(plain if seen[plain] == 1 else f"{plain}.{seen[plain]}")
+    return tuple(out)
+
+
+def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
+    first_line = next((line for line in _lines(path) if line.strip()), None)
+    if first_line is None:
+        raise DataError(f"{path}: the file is empty")
+    if delimiter is None:
+        # A quoted name may hold a delimiter, so that the line is cut the way it will be read.
+        delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([first_line], delimiter=d))))
+    first = next(cells for cells, _ in _cells(path, delimiter) if cells)
+    if header is None:
+        header = not any(number(cell) is not None for cell in first)
+    columns = _unique(first if header else [""] * len(first))
+
+    def rows() -> Iterator[Row]:
+        pending = header
+        count = 0
+        for cells, odd in _cells(path, delimiter):
+            if pending and cells:
+                pending = False
+                continue
+            count += 1
+            yield _row(count, cells, len(columns), odd)
+
+    return Table(path, columns, rows)
+
+
+def _row(number: int, cells: list[str], width: int, odd: bool) -> Row:
+    note = "not UTF-8: read as Windows-1252" if odd else ""
+    if not any(cell.strip() for cell in cells):
+        return Row(number, [""] * width, fault=EMPTY)
+    if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
+        cells = cells[:width]
+    if len(cells) == width:
+        return Row(number, cells, note=note)
+    fault = f"wrong number of cells: {len(cells)} where the header has {width}"
+    return Row(number, [*cells, *[""] * width][:width], fault=fault, note=note)
+
+
+def _smiles_file(path: Path) -> Table:
+    """One molecule a line: SMILES, then, after blanks, its name."""
+    start = [line.split(maxsplit=1) for line in itertools.islice(_lines(path), 50)]
+    named = any(len(words) > 1 for words in start)
+    header = bool(start and start[0]) and start[0][0].lower() in ("smiles", "canonical_smiles")
+
+    def rows() -> Iterator[Row]:
+        odd: list[int] = []
+        lines = _lines(path, odd)
+        if header:
+            next(lines)
+        for count, line in enumerate(lines, 1):
+            words = line.split(maxsplit=1)
+            cells = [words[0] if words else "", words[1].strip() if len(words) > 1 else ""]
+            yield _row(count, cells[: 1 + named], 1 + named, bool(odd))
+            odd.clear()
+
+    return Table(path, ("smiles", "name") if named else ("smiles",), rows)
+
+
+# Other formats
+
+
+def _parquet(path: Path) -> Table:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise DependencyError(f"{path}: Parquet files need pyarrow: pip install 'ccn[parquet]'") from None
+    source: Any = path
+    if path.suffix.lower() == ".gz":
+        with open_binary(path) as stream:
+            source = arrow.py_buffer(stream.read())
+    try:
+        columns = _unique(parquet.read_schema(source).names)
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise DataError(f"{path}: cannot be read as Parquet ({error})") from None
+
+    def rows() -> Iterator[Row]:
+        count = 0
+        with parquet.ParquetFile(source) as file:
+            for batch in file.iter_batches(4096):
+                for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                    count += 1
+                    yield _row(count, ["" if c is None else str(c) for c in cells], len(columns), False)
+
+    return Table(path, columns, rows)
+
+
+_FIELD = re.compile(r"^>.*<([^<>]+)>")
+
+
+def _records(path: Path) -> Iterator[list[str]]:
+    """The records of an SDF file as lines."""
+    record: list[str] = []
+    for line in _lines(path):
+        if line.startswith("$$$$"):
+            yield record
+            record = []
+        else:
+            record.append(line.rstrip("\r\n"))
+    if any(line.strip() for line in record):
+        yield record
+
+
+def _fields(record: Sequence[str]) -> dict[str, str]:
+    """The data fields that follow the molecule of a record."""
+    out: dict[str, str] = {}
+    name = None
+    for line in record:
+        if found := _FIELD.match(line):
+            name = found[1]
+            out[name] = ""
+        elif name is not None and line.strip():
+            out[name] = f"{out[name]}\n{line}" if out[name] else line
+        else:
+            name = None
+    return out
+
+
+def _sdf(path: Path) -> Table:
+    """One molecule a record, as SMILES, with its title and data fields as further columns."""
+    names: dict[str, None] = {}
+    for line in _lines(path):
+        if found := _FIELD.match(line):
+            names.setdefault(found[1])
+    fields = [name for name in names if name.lower() not in ("smiles", "title")]
+    columns = ("smiles", "title", *fields)
+
+    def rows() -> Iterator[Row]:
+        from rdkit import Chem, rdBase
+
+        for count, record in enumerate(_records(path), 1):
+            title = record[0].strip() if record else ""
+            values = _fields(record)
+            with rdBase.BlockLogs():
+                mol = Chem.MolFromMolBlock("\n".join(record))
+            rest = [title, *(values.get(name, "") for name in fields)]
+            if mol is None or not mol.GetNumAtoms():
+                yield Row(count, ["", *rest], fault=f"not a molecule that RDKit can read: SDF record {title!r}")
+            else:
+                yield Row(count, [Chem.MolToSmiles(mol, canonical=False), *rest])
+
+    return Table(path, columns, rows)

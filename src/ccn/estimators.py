@@ -1,0 +1,382 @@
+"""The scikit-learn face: a classifier and a regressor for molecules and graphs.
+
+Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs,
+or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
+never changed, what is learned has names that end in an underscore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ccn.datasets.dataset import Dataset
+from ccn.errors import ConfigurationError
+from ccn.pack import Pack
+from ccn.training import model_file
+from ccn.training.fit import Run, fit, split
+from ccn.training.inputs import Inputs, read
+from ccn.training.machine import Machine
+from ccn.training.recipe import Recipe
+from ccn.training.recipe import recipe as named
+from ccn.training.task import Floats
+
+__all__ = ["CCNClassifier", "CCNRegressor"]
+
+
+# A dataclass writes the constructor that scikit-learn wants: it stores every argument under its name, no more.
+@dataclass(eq=False, repr=False)
+class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What classifier and regressor share; a setting that is None is as the recipe says."""
+
+    recipe: str | Recipe = "default"
+    _: KW_ONLY
+    order: int | None = None
+    levels: int | None = None
+    channels: int | None = None
+    contractions: str | None = None
+    features: str | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    learning_rate: float | None = None
+    patience: int | None = None
+    members: int | None = None
+    settings: Mapping[str, Any] | None = None
+    validation_fraction: float = 0.1
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
+    device: str = "cpu"
+    verbose: int = 0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    @property
+    def _jobs(self) -> int:
+        """Processes that parse SMILES; one unless said otherwise, as everywhere in scikit-learn."""
+        return self.n_jobs or 1
+
+    def resolved_recipe(self) -> Recipe:
+        """The recipe with all that this estimator overrides."""
+        own = {
+            "order": self.order,
+            "levels": self.levels,
+            "channels": self.channels,
+            "contractions": self.contractions,
+            "molecules": self.features,
+            "epochs": self.epochs,
+            "batch_size": self.batch_size,
+            "learning_rate": self.learning_rate,
+            "patience": self.patience,
+            "members": self.members,
+        }
+        given = {k: v for k, v in own.items() if v is not None}
+        return named(self.recipe, **given).override(**(self.settings or {}))
+
+    def _fit(self, X: Any, targets: _Targets, sample_weight: Any, class_weight: Any) -> None:
+        """Read the graphs, draw the parts and train."""
+        recipe = self.resolved_recipe()
+        of = recipe.features
+        graphs, molecules = (
+            (X.pack, False) if isinstance(X, Dataset) else read(X, of.molecules, of.hydrogens, self._jobs)
+        )
+        if len(targets.values) != len(graphs):
+            raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
+        labelled = np.any(~np.isnan(targets.values), axis=1)
+        if not np.any(labelled):
+            raise ConfigurationError("y has no value that is not missing")
+        graphs, values = graphs.select(np.flatnonzero(labelled)), targets.values[labelled]
+        if sample_weight is None and isinstance(X, Dataset):
+            sample_weight = X.weights
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if weights is not None and weights.shape != labelled.shape:
+            raise ConfigurationError(
+                f"sample_weight has shape {weights.shape}; give one number for each of the {len(labelled)} rows"
+            )
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        parts = split(
+            values,
+            self.validation_fraction,
+            seed,
+            classification=targets.classification,
+            calibration=not targets.classification,
+        )
+        if isinstance(X, Dataset):
+            inputs = Inputs.of_dataset(X, np.flatnonzero(labelled)[parts.train], of)
+        else:
+            inputs = Inputs.fit(graphs.select(parts.train), of, molecules=molecules)
+        with _threads(self.n_jobs):
+            self.model_ = fit(
+                inputs.vertices(graphs),
+                values,
+                parts,
+                recipe,
+                inputs,
+                classification=targets.classification,
+                names=targets.names,
+                classes=targets.classes,
+                class_weight=class_weight,
+                weights=None if weights is None else weights[labelled],
+                seed=seed,
+                machine=Machine(device=self.device),
+                run=Run(time_limit=self.time_limit, verbose=bool(self.verbose)),
+                about={"estimator": type(self).__name__, "single": targets.single},
+            )
+
+    def _read(self, X: Any) -> Pack:
+        check_is_fitted(self, "model_")
+        return self.model_.inputs(X.pack if isinstance(X, Dataset) else X, self._jobs)
+
+    def _predict(self, X: Any) -> Floats:
+        graphs = self._read(X)
+        with _threads(self.n_jobs):
+            return self.model_.predict(graphs)
+
+    def transform(self, X: Any) -> NDArray[np.floating[Any]]:
+        """(rows, width) the invariant embedding that the last layers read; members side by side."""
+        graphs = self._read(X)
+        with _threads(self.n_jobs):
+            return self.model_.embed(graphs)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the model as one safetensors file that :meth:`load` reads, here or elsewhere."""
+        check_is_fitted(self, "model_")
+        return model_file.save(self.model_, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """An estimator from a model file; no code of the file is run."""
+        model = model_file.load(path)
+        if (model.task.kind == "regression") != issubclass(cls, RegressorMixin):
+            other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
+            raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")
+        made = cls(model.recipe)
+        made.model_ = model
+        made._learned()
+        return made
+
+    def _learned(self) -> None:
+        """Set what scikit-learn expects beside the model."""
+
+
+@dataclass(eq=False, repr=False)
+class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    """Numbers from molecules or graphs, with intervals.
+
+    Args:
+        recipe: ``default``, ``paper`` or a :class:`ccn.training.recipe.Recipe`.
+        order, levels, channels, contractions: of the network.
+        features: the set of properties of atoms and bonds; graphs bring their own.
+        epochs, batch_size, learning_rate, patience: of training.
+        members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
+        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``.
+        validation_fraction: share of the rows kept to stop in time; half of it calibrates the intervals.
+        time_limit: seconds of training, after which the best so far is kept.
+        random_state: same number, same result.
+        n_jobs: threads of torch, None leaving its own number, and processes that parse many SMILES, None being one.
+        device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+        verbose: show a progress bar.
+
+    Attributes:
+        model_: the trained :class:`ccn.training.model.Model`.
+
+    Example:
+        >>> import ccn
+        >>> smiles = ["C", "CC", "CCC", "CCCC", "CO", "CCO", "CCCO", "CN", "CCN", "CCCN"]
+        >>> net = ccn.CCNRegressor(epochs=2, channels=4, random_state=0).fit(smiles, range(10))
+        >>> net.predict(["CCCCO"]).shape
+        (1,)
+
+    """
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing."""
+        self._fit(X, _numbers(X, y), sample_weight, None)
+        return self
+
+    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+        """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
+
+        Returns:
+            The predictions, or predictions and intervals: (rows, 2), or (rows, targets, 2) for several targets.
+
+        """
+        if return_interval is None:
+            return self._like_targets(self._predict(X))
+        graphs = self._read(X)
+        with _threads(self.n_jobs):
+            middle, low, high = self.model_.interval(graphs, return_interval)
+        return self._like_targets(middle), np.stack([self._like_targets(low), self._like_targets(high)], axis=-1)
+
+    def _like_targets(self, values: Floats) -> Floats:
+        return values[:, 0] if self.model_.about.get("single", True) and values.shape[1] == 1 else values
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """Classes of molecules or graphs: two, many, or several labels at once.
+
+    Args:
+        class_weight: ``balanced``, or a weight per class.
+        recipe, order, levels, channels, contractions, features, epochs, batch_size, learning_rate, patience, members,
+            settings, validation_fraction, time_limit, random_state, n_jobs, device, verbose: as those of
+            :class:`CCNRegressor`.
+
+    Attributes:
+        model_: the trained :class:`ccn.training.model.Model`.
+        classes_: the classes in order; for several labels one such array for each.
+
+    """
+
+    class_weight: str | Mapping[Any, float] | None = None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Train on rows of molecules or graphs and their classes.
+
+        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing.
+        """
+        self._fit(X, _classes(X, y), sample_weight, self.class_weight)
+        self._learned()
+        return self
+
+    def _learned(self) -> None:
+        task = self.model_.task
+        own = np.array(task.classes)
+        self.classes_: Any = [own] * len(task.targets) if task.kind == "multilabel" else own
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(rows, classes), or for several labels (rows, labels) the probability of each."""
+        return self._predict(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of each row, or (rows, labels) of zeros and ones."""
+        p = self._predict(X)
+        if self.model_.task.kind == "multilabel":
+            return (p > 0.5).astype(np.int64)
+        found: NDArray[Any] = np.asarray(self.classes_)[p.argmax(axis=1)]
+        return found
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis."""
+
+    values: Floats
+    names: tuple[str, ...]
+    classification: bool
+    classes: tuple[Any, ...] = ()
+    single: bool = True
+
+
+def _of_dataset(X: Any, y: Any, classification: bool) -> _Targets | None:
+    """The targets of a data set that is given without others."""
+    if y is not None:
+        return None
+    if not isinstance(X, Dataset):
+        raise ConfigurationError("y is missing: give one target for each row of X")
+    if (X.task == "classification") != classification:
+        other = "CCNClassifier" if X.task == "classification" else "CCNRegressor"
+        raise ConfigurationError(f"{X.name} is a set of {X.task}; use ccn.{other}")
+    return _Targets(X.targets, tuple(X.target_names), classification, tuple(X.classes), X.targets.shape[1] == 1)
+
+
+def _names(y: Any, count: int) -> tuple[str, ...]:
+    """What the targets are called: by the column of a frame, else y, or y0, y1, .."""
+    if hasattr(y, "columns"):
+        return tuple(str(c) for c in y.columns)
+    if getattr(y, "name", None) is not None:
+        return (str(y.name),)
+    return ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
+
+
+def _numbers(X: Any, y: Any) -> _Targets:
+    """The targets of a regression."""
+    found = _of_dataset(X, y, classification=False)
+    if found is not None:
+        return found
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"y must hold numbers, NaN where one is missing ({error})") from None
+    single = values.ndim == 1
+    values = values[:, None] if single else values
+    if values.ndim != 2 or not values.shape[1]:
+        raise ConfigurationError(f"y has shape {np.shape(y)}; give (rows,) or (rows, targets)")
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
+    return _Targets(values, _names(y, values.shape[1]), classification=False, single=single)
+
+
+def _classes(X: Any, y: Any) -> _Targets:
+    """The targets of a classification, as numbers."""
+    found = _of_dataset(X, y, classification=True)
+    if found is not None:
+        return found
+    given = np.asarray(y)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim == 2:
+        try:
+            values = given.astype(np.float64)
+        except (TypeError, ValueError):
+            values = np.full(given.shape, 2.0)
+        if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+            raise ConfigurationError("y of several labels must hold zeros and ones, NaN where one is missing")
+        return _Targets(values, _names(y, values.shape[1]), True, (0, 1), single=False)
+    if given.ndim != 1:
+        raise ConfigurationError(f"y has shape {given.shape}; give (rows,) or (rows, labels)")
+    missing = np.array([v is None or (isinstance(v, float | np.floating) and bool(np.isnan(v))) for v in given])
+    known = given[~missing]
+    if given.dtype.kind == "f":
+        if not (known == np.floor(known)).all():
+            raise ConfigurationError("y holds numbers with a fraction, not classes; use ccn.CCNRegressor for numbers")
+        known = known.astype(np.int64) if missing.any() else known
+    elif given.dtype == object:
+        known = np.array(known.tolist())
+    classes, number = np.unique(known, return_inverse=True)
+    if len(classes) < 2:
+        raise ConfigurationError(f"y has one class only ({classes.tolist()}); classification needs two or more classes")
+    values = np.full((len(given), 1), np.nan)
+    values[~missing, 0] = number
+    return _Targets(values, _names(y, 1), True, tuple(classes.tolist()))
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """So many threads for torch, afterwards as many as before."""
+    import torch
+
+    if count is None:
+        yield
+        return
+    import joblib
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(joblib.effective_n_jobs(count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,263 @@
+"""The training loop, on Lightning Fabric: one network, one run.
+
+What makes a run repeatable is that everything is a function of the seed and of the place in the run: the
+order of an epoch, the rate and the random numbers of a step. A run that is cut anywhere and goes on from
+its last checkpoint therefore ends with the same bits as one that was not, on one CPU thread.
+
+With several processes every one takes its share of each batch. The loss is the mean over the targets that
+are there in the whole batch: each process divides its sum by the weight of all, and since Fabric's data
+parallel strategy averages gradients, multiplies by the number of processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ccn.errors import FileError, TrainingError
+from ccn.training import checkpoint
+from ccn.training.batches import Batches
+from ccn.training.checkpoint import Progress
+from ccn.training.examples import Examples, fingerprint
+from ccn.training.history import progress_bar, tensorboard, write_history
+from ccn.training.machine import Machine
+from ccn.training.metrics import better, check_monitor, metrics
+from ccn.training.optimiser import make_optimiser, rate, set_rate
+from ccn.training.outputs import outputs
+from ccn.training.recipe import Recipe
+from ccn.training.task import Task
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+__all__ = ["train"]
+
+
+def train(
+    net: nn.Module,
+    task: Task,
+    examples: Examples,
+    recipe: Recipe,
+    *,
+    seed: int = 0,
+    machine: Machine = Machine(),  # noqa: B008 (frozen)
+    folder: Path | None = None,
+    resume: bool = False,
+    every: float = 30.0,
+    time_limit: float | None = None,
+    log_tensorboard: bool = False,
+    verbose: bool = False,
+    title: str = "training",
+) -> Progress:
+    """Train a network; it is left with the weights of its best epoch on the validation part, or of the last.
+
+    Args:
+        net: any module from a :class:`ccn.Batch` to (graphs, outputs).
+        task: what the outputs mean.
+        examples: graphs and targets.
+        recipe: optimiser, epochs and the rest.
+        seed: of the order of the batches and of dropout.
+        machine: devices and processes.
+        folder: where checkpoints and ``history.csv`` go; without one nothing is written.
+        resume: go on from the newest whole checkpoint of the folder, if there is one.
+        every: seconds between checkpoints; the last epoch always writes one.
+        time_limit: seconds of training after which the run writes a checkpoint and stops.
+        log_tensorboard: also write a TensorBoard log into the folder.
+        verbose: show a progress bar.
+        title: what the bar is called.
+
+    Returns:
+        How far it came. ``ended`` says why it stopped: ``epochs``, ``patience`` or ``time limit``.
+
+    """
+    run = _Run(net, task, examples, recipe, seed, machine, folder)
+    fabric = run.fabric
+    progress, best = run.begin(resume)
+    began, saved = time.monotonic() - progress.seconds, time.monotonic()
+    with ExitStack() as stack:
+        # The random numbers of the process are left as they were found.
+        stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
+        tell = stack.enter_context(progress_bar(run.steps, title, verbose and run.first))
+        log = stack.enter_context(tensorboard(folder if log_tensorboard and run.first else None))
+        while not progress.ended:
+            for _ in run.epoch(progress):
+                tell(progress.step)
+                progress.seconds = time.monotonic() - began
+                over = _over(fabric, time_limit, progress.seconds)
+                if over or progress.seconds + began - saved > every:
+                    run.save(progress, best)
+                    saved = time.monotonic()
+                if over:
+                    progress.ended = "time limit"
+                    break
+            else:
+                row = run.close_epoch(progress)
+                if progress.best_epoch == progress.epoch - 1:
+                    best = {k: v.detach().clone() for k, v in net.state_dict().items()}
+                progress.seconds = time.monotonic() - began
+                if progress.ended or progress.seconds + began - saved > every:
+                    run.save(progress, best)
+                    saved = time.monotonic()
+                if folder is not None and run.first:
+                    write_history(folder / "history.csv", progress.history)
+                tell(progress.step, row)
+                log(row)
+    net.load_state_dict(best or net.state_dict())
+    return progress
+
+
+class _Run:
+    """One network on its way: what stays the same from step to step, and what is done in each."""
+
+    def __init__(
+        self,
+        net: nn.Module,
+        task: Task,
+        examples: Examples,
+        recipe: Recipe,
+        seed: int,
+        machine: Machine,
+        folder: Path | None,
+    ) -> None:
+        check_monitor(task, recipe.training.monitor)
+        self.net, self.task, self.examples, self.recipe = net, task, examples, recipe
+        fabric = machine.fabric()
+        self.seed, self.fabric, self.folder = seed, fabric, folder
+        self.half = machine.precision == "16-mixed"
+        self.first = fabric.global_rank == 0
+        size, place = recipe.training.batch_size, (fabric.global_rank, fabric.world_size)
+        self.batches = Batches(examples.graphs, examples.train, size, seed, *place)
+        self.held = Batches(examples.graphs, examples.validation, size, None, *place)
+        self.steps = recipe.training.epochs * len(self.batches)
+        self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
+        self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
+        self.own_optimiser = make_optimiser(net, recipe.optimiser)
+        self.model, self.optimiser = fabric.setup(net, self.own_optimiser)
+        self.name = "" if folder is None else _fingerprint(net, task, examples, recipe, seed)
+
+    def epoch(self, progress: Progress) -> Iterator[None]:
+        """The steps that are left of an epoch; pauses after each."""
+        fabric, opt, world = self.fabric, self.optimiser, self.fabric.world_size
+        self.model.train()
+        for b, rows in self.batches.epoch(progress.epoch, progress.batch):
+            torch.manual_seed(_step_seed(self.seed, progress.step, fabric.global_rank))
+            set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
+            index = torch.from_numpy(rows).to(fabric.device)
+            out = self.model(b.to(fabric.device))[: len(rows)]
+            total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
+            everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
+            opt.zero_grad()
+            fabric.backward(total * world / torch.where(everywhere > 0, everywhere, 1.0))
+            largest = self.recipe.optimiser.clip or math.inf
+            norm = fabric.clip_gradients(self.model, opt, max_norm=largest, error_if_nonfinite=False)
+            self.check_finite(total.detach(), norm, progress)
+            opt.step()
+            progress.loss, progress.weight = progress.loss + total.item(), progress.weight + weight.item()
+            progress.batch, progress.step = progress.batch + 1, progress.step + 1
+            yield
+
+    def close_epoch(self, progress: Progress) -> dict[str, float]:
+        """The figures of the epoch that is done, in the history; the next one begins, or the run is over."""
+        settings = self.recipe.training
+        row = self.figures(progress)
+        progress.history.append(row)
+        watched = settings.monitor
+        if watched != "loss" and math.isnan(row.get(f"validation_{watched}", 0.0)):
+            watched = "loss"  # the validation part does not define the metric, in no epoch
+        value = row.get(f"validation_{watched}", math.nan)
+        if not len(self.held) or better(watched, value, progress.best) or progress.epoch == 0:
+            progress.best, progress.best_epoch = None if math.isnan(value) else value, progress.epoch
+        progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
+        if progress.epoch == settings.epochs:
+            progress.ended = "epochs"
+        elif settings.patience and progress.epoch - 1 - progress.best_epoch >= settings.patience:
+            progress.ended = "patience"
+        return row
+
+    def figures(self, progress: Progress) -> dict[str, float]:
+        """Loss of the epoch, and loss and metrics on the validation part."""
+        fabric = self.fabric
+        sums: Any = fabric.all_reduce(
+            torch.tensor([progress.loss, progress.weight], dtype=torch.float64, device=fabric.device), reduce_op="sum"
+        )
+        row = {
+            "epoch": progress.epoch,
+            "step": progress.step,
+            "learning_rate": rate(self.recipe.optimiser, progress.step - 1, self.steps),
+            "train_loss": float(sums[0]) / (float(sums[1]) or 1.0),
+        }
+        if len(self.held):
+            if fabric.world_size > 1:  # running statistics are each process's own
+                for buffer in self.net.buffers():
+                    if buffer.is_floating_point():
+                        fabric.all_reduce(buffer, reduce_op="mean")
+            with fabric.autocast():
+                out: Any = fabric.all_reduce(outputs(self.net, self.held).double(), reduce_op="sum")
+            total, weight = self.task.losses(out, self.y[torch.from_numpy(self.held.rows).to(out.device)])
+            row["validation_loss"] = float(total) / (float(weight) or 1.0)
+            found = metrics(self.task, self.examples.targets[self.held.rows], self.task.decode(out))
+            row.update({f"validation_{name}": value for name, value in found.items()})
+        return row | {"seconds": progress.seconds}
+
+    def check_finite(self, total: Tensor, norm: Tensor | None, progress: Progress) -> None:
+        """Stop before the weights are spoilt; all processes see the same gradient, so that all stop."""
+        # In half precision a large gradient is the business of the scaler, which skips the step.
+        if (norm is None or self.half or bool(norm.isfinite())) and bool(total.isfinite()):
+            return
+        kept = "" if self.folder is None else f" The checkpoints in {self.folder} are from before and intact."
+        raise TrainingError(
+            f"epoch {progress.epoch}, batch {progress.batch}, step {progress.step}: the loss is {float(total):g} and "
+            f"the norm of the gradient {math.nan if norm is None else float(norm):g}, at a learning rate of "
+            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning_rate, clip=1.0 "
+            "or norm='batch', and look for extreme values among features and targets"
+        )
+
+    def save(self, progress: Progress, best: Mapping[str, Tensor]) -> None:
+        """Write a checkpoint."""
+        if self.folder is not None and self.first:
+            checkpoint.save(self.folder, progress, self.net, best, self.own_optimiser, self.name)
+
+    def begin(self, resume: bool) -> tuple[Progress, dict[str, Tensor]]:
+        """A new run, or the one in the folder as its newest whole checkpoint has it."""
+        if self.folder is None:
+            return Progress(), {}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not resume and any(self.folder.glob("checkpoint-*")):
+            raise FileError(f"{self.folder}: there is a run already; resume it, or choose another folder")
+        found = checkpoint.load(self.folder, self.net, self.own_optimiser, self.name) if resume else None
+        progress, best = found or (Progress(), {})
+        if self.first and progress.history:
+            # What a killed run wrote after its last checkpoint is cut off: it is about to be done again.
+            write_history(self.folder / "history.csv", progress.history)
+        elif self.first:
+            (self.folder / "history.csv").unlink(missing_ok=True)
+        return progress, best
+
+
+def _step_seed(seed: int, step: int, rank: int) -> int:
+    return int(np.random.SeedSequence([seed, step, rank]).generate_state(1)[0])
+
+
+def _over(fabric: Fabric, limit: float | None, seconds: float) -> bool:
+    """Whether the time is up, by the clock of the first process."""
+    if limit is None:
+        return False
+    return bool(fabric.broadcast(seconds > limit)) if fabric.world_size > 1 else seconds > limit
+
+
+def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe, seed: int) -> str:
+    """What identifies a run: settings and data. Initial weights follow from the seed."""
+    shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
+    text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
+    data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)
+    return hashlib.sha256((text + data).encode()).hexdigest()

@@ -1,0 +1,45 @@
+"""Where a network is trained: devices, precision and processes, all of it supplied by Lightning Fabric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+__all__ = ["Machine"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Devices and processes, in Fabric's words.
+
+    Attributes:
+        device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+        devices: processes of each node; ``torchrun`` and SLURM may start them too.
+        nodes: machines.
+        strategy: ``auto``, ``ddp``, ``ddp_spawn``, ..; the weights must be whole on every process.
+        precision: ``32-true``, ``64-true``, ``bf16-mixed``, ``16-mixed``.
+
+    """
+
+    device: str = "cpu"
+    devices: int = 1
+    nodes: int = 1
+    strategy: str = "auto"
+    precision: str = "32-true"
+
+    def fabric(self) -> Fabric:
+        """Fabric, launched: from here on there may be several processes."""
+        import lightning_fabric
+
+        made = lightning_fabric.Fabric(
+            accelerator=self.device,
+            devices=self.devices,
+            num_nodes=self.nodes,
+            strategy=self.strategy,
+            precision=self.precision,  # type: ignore[arg-type]  # Fabric checks the name
+        )
+        made.launch()
+        return made

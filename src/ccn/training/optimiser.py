@@ -1,0 +1,84 @@
+"""Optimisers: made from a recipe, with a rate that is a function of the step alone."""
+
+from __future__ import annotations
+
+from math import cos, pi
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ccn.layers.aggregation import Aggregation
+from ccn.layers.initialisation import scales
+from ccn.training.recipe import Optimiser
+
+__all__ = ["make_optimiser", "rate", "set_rate", "step_scales"]
+
+
+def make_optimiser(net: nn.Module, o: Optimiser) -> torch.optim.Optimizer:
+    """The optimiser of a recipe for the network's parameters; biases and gains do not decay."""
+    decays = [p for p in net.parameters() if p.ndim > 1]
+    others = [p for p in net.parameters() if p.ndim <= 1]
+    groups: list[dict[str, Any]] = [
+        {"params": decays, "weight_decay": o.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    made: torch.optim.Optimizer
+    if o.method == "sgd":
+        made = torch.optim.SGD(groups, lr=o.learning_rate, momentum=o.momentum)
+    else:
+        made = torch.optim.AdamW(groups, lr=o.learning_rate)
+    if o.scaled:
+        _scale_steps(made, step_scales(net))
+    return made
+
+
+def step_scales(net: nn.Module) -> dict[nn.Parameter, Tensor]:
+    """For the weights (out, contractions, in) of each layer the factor (contractions, 1) of its steps.
+
+    The weights of a contraction begin divided by the RMS s of what it adds up (`Aggregation.reset_parameters`).
+    A step of Adam has the length of the rate whatever the gradient; multiplied by 1/s it changes what the
+    layer puts out by one amount for every contraction, as if w = v / s were trained in v.
+    """
+    found: dict[nn.Parameter, Tensor] = {}
+    layers = [m for m in net.modules() if isinstance(m, Aggregation)]
+    for level, layer in enumerate(layers, start=1):
+        for weight, maps in ((layer.weight, layer.contractions), (layer.weight_free, layer.contractions_free)):
+            if weight is not None and maps:
+                s = scales(maps, layer.order, layer.order_out, layer.classes, level)
+                found[weight] = torch.tensor([min(1.0, 1 / x) if x > 0 else 1.0 for x in s])[:, None]
+    return found
+
+
+def _scale_steps(optimiser: torch.optim.Optimizer, factors: dict[nn.Parameter, Tensor]) -> None:
+    """Multiply every step of some parameters by a factor, weight by weight."""
+    before: dict[nn.Parameter, Tensor] = {}
+
+    def keep(*_: Any) -> None:
+        before.update({p: p.detach().clone() for p in factors})
+
+    def shorten(*_: Any) -> None:
+        with torch.no_grad():
+            for p, factor in factors.items():
+                p.copy_(torch.lerp(before[p], p, factor.to(p)))
+
+    optimiser.register_step_pre_hook(keep)
+    optimiser.register_step_post_hook(shorten)
+
+
+def rate(o: Optimiser, step: int, steps: int) -> float:
+    """The learning rate of a step of a run of ``steps``: warm-up, then a fall to the final rate at the last step."""
+    warm = round(o.warmup * steps)
+    if step < warm:
+        return o.learning_rate * (step + 1) / warm
+    if o.schedule == "constant":
+        return o.learning_rate
+    done = (step - warm) / max(1, steps - 1 - warm)
+    left = 1 - done if o.schedule == "linear" else (1 + cos(pi * done)) / 2
+    return o.final_rate + (o.learning_rate - o.final_rate) * left
+
+
+def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:
+    """Set the rate of every group."""
+    for group in optimiser.param_groups:
+        group["lr"] = value

@@ -1,0 +1,297 @@
+"""Recipes: everything that decides how a network is made and trained, as plain values.
+
+A recipe is a frozen dataclass of a few frozen dataclasses, one per concern. Two have a name: ``paper``
+is that of Kondor et al. (2018) as far as they tell it, ``default`` our own choice.
+
+>>> r = recipe("default", order=1, epochs=5)
+>>> r.network.order, r.training.epochs, r.optimiser.method
+(1, 5, 'adamw')
+>>> from_dict(to_dict(r)) == r
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from ccn.errors import ConfigurationError
+
+__all__ = ["RECIPES", "Features", "Network", "Optimiser", "Recipe", "Training", "from_dict", "recipe", "to_dict"]
+
+
+def _check(right: bool, name: str, value: Any, must: str) -> None:
+    if not right:
+        raise ConfigurationError(f"{name}={value!r}: it must be {must}")
+
+
+def _choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    _check(value in choices, name, value, f"one of {', '.join(choices)}")
+
+
+# A field that may be None has the default None: a TOML file has no null, so that such a field is left out there.
+
+
+@dataclass(frozen=True)
+class Features:
+    """What vertices and edges carry.
+
+    Attributes:
+        molecules: the set of properties of atoms and bonds; see :mod:`ccn.features.molecules`.
+        hydrogens: hydrogens are vertices too.
+        vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
+            leaves them as they are.
+
+    """
+
+    molecules: str = "atoms"
+    hydrogens: bool = False
+    vertices: Any = "given"
+
+
+@dataclass(frozen=True)
+class Network:
+    """The options of :class:`ccn.CCN` that do not follow from the data.
+
+    Attributes:
+        channels: one number, or one per level 0..levels.
+        growth: where ``channels`` is one number, each level has this many times those of the level below.
+        edge_features: where the graphs have them, they stand beside A as further channels of it.
+        scheme: a function from a graph to its scheme; by default the closed neighbourhoods.
+        max_part: the largest part that may still grow, where no ``scheme`` is given.
+
+    """
+
+    order: int | tuple[int, ...] = 2
+    levels: int = 2
+    channels: int | tuple[int, ...] = 16
+    growth: float = 1.0
+    contractions: Any = "distinct"
+    adjacency: bool | Literal["both"] = True
+    own: bool = False
+    edge_features: bool = False
+    nonlinearity: Any = "relu"
+    norm: str | None = None
+    dropout: float = 0.0
+    hidden: int = 64
+    scheme: Any = None
+    max_part: int | None = None
+
+    def __post_init__(self) -> None:
+        _check(self.levels >= 0, "levels", self.levels, "not negative")
+        _check(self.growth > 0, "growth", self.growth, "more than 0")
+        _check(0 <= self.dropout < 1, "dropout", self.dropout, "at least 0 and less than 1")
+
+    def widths(self) -> list[int]:
+        """Channels of each level 0..levels."""
+        if not isinstance(self.channels, int):
+            return list(self.channels)
+        return [max(1, round(self.channels * self.growth**level)) for level in range(self.levels + 1)]
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """The optimiser and how its rate changes from step to step.
+
+    Attributes:
+        schedule: after the warm-up the rate falls to ``final_rate`` along a line or a cosine, or stays.
+        warmup: share of all steps in which the rate grows from near zero.
+        scaled: a weight of a contraction moves in proportion to its initial size. An optimiser of Adam's kind
+            moves all weights by one length, which is much for contractions that add up many terms.
+        clip: the largest norm of the gradient; larger ones are shortened to it.
+
+    """
+
+    method: Literal["sgd", "adamw"] = "adamw"
+    learning_rate: float = 1e-3
+    final_rate: float = 0.0
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    warmup: float = 0.0
+    momentum: float = 0.9
+    weight_decay: float = 0.0
+    scaled: bool = False
+    clip: float | None = None
+
+    def __post_init__(self) -> None:
+        _choose("method", self.method, ("sgd", "adamw"))
+        _choose("schedule", self.schedule, ("constant", "linear", "cosine"))
+        _check(self.learning_rate > 0, "learning_rate", self.learning_rate, "more than 0")
+        _check(0 <= self.warmup < 1, "warmup", self.warmup, "at least 0 and less than 1")
+        _check(self.clip is None or self.clip > 0, "clip", self.clip, "more than 0")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How long, on what, and which epoch is kept.
+
+    Attributes:
+        loss: of regression, on targets scaled to mean 0 and deviation 1; classification has cross-entropy.
+        patience: epochs without a better validation result after which training stops; None trains to the end.
+        monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.training.metrics`.
+        members: networks of the ensemble, trained from different seeds.
+
+    """
+
+    epochs: int = 100
+    batch_size: int = 64
+    loss: Literal["mse", "mae", "huber"] = "mse"
+    patience: int | None = None
+    monitor: str = "loss"
+    members: int = 1
+
+    def __post_init__(self) -> None:
+        _choose("loss", self.loss, ("mse", "mae", "huber"))
+        for name in ("epochs", "batch_size", "members"):
+            value = getattr(self, name)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            _check(whole, name, value, "a whole number of at least 1")
+        _check(self.patience is None or self.patience >= 1, "patience", self.patience, "at least 1")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole recipe; ``name`` is the one it was derived from."""
+
+    name: str = "default"
+    features: Features = field(default_factory=Features)
+    network: Network = field(default_factory=Network)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    training: Training = field(default_factory=Training)
+
+    def override(self, **settings: Any) -> Recipe:
+        """The recipe with some fields replaced, by their names or as ``section__field``."""
+        made = self
+        for key, value in settings.items():
+            section, name = _home(key)
+            part = getattr(made, section)
+            value = _as_field(value)
+            try:
+                changed = replace(part, **{name: value})
+            except TypeError as error:
+                raise ConfigurationError(f"{name}={value!r}: {error}") from None
+            made = replace(made, **{section: changed})
+        return made
+
+
+RECIPES: dict[str, Recipe] = {
+    "paper": Recipe(
+        name="paper",
+        features=Features(molecules="element", vertices="histograms"),
+        network=Network(channels=8, growth=2.0, contractions="paper10"),
+        optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
+        training=Training(epochs=100, batch_size=64),
+    ),
+    "default": Recipe(
+        name="default",
+        network=Network(
+            channels=16, adjacency="both", own=True, edge_features=True, norm="batch", dropout=0.05, hidden=128
+        ),
+        optimiser=Optimiser(
+            learning_rate=3e-3,
+            final_rate=1e-5,
+            warmup=0.05,
+            weight_decay=1e-2,
+            scaled=True,
+            clip=5.0,
+        ),
+        training=Training(epochs=100, batch_size=64, patience=25),
+    ),
+}
+"""The recipes that have a name."""
+
+_SECTIONS = {"features": Features, "network": Network, "optimiser": Optimiser, "training": Training}
+_HOME = {f.name: section for section, kind in _SECTIONS.items() for f in fields(kind)}
+
+
+def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
+    """A recipe by name, with any of its fields replaced."""
+    if isinstance(name, str):
+        if name not in RECIPES:
+            raise ConfigurationError(f"recipe {name!r} is not known; choose from {', '.join(RECIPES)}")
+        name = RECIPES[name]
+    return name.override(**settings)
+
+
+def to_dict(r: Recipe) -> dict[str, Any]:
+    """The recipe as plain data for JSON and TOML; fields that are None are left out."""
+    return {"name": r.name, **{section: plain(getattr(r, section)) for section in _SECTIONS}}
+
+
+def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
+    """The recipe that :func:`to_dict` wrote; what is left out is as in ``base``, or as the fields say."""
+    made = Recipe(name=str(data.get("name", "default"))) if base is None else base
+    settings: dict[str, Any] = {}
+    for section, values in data.items():
+        if section == "name":
+            continue
+        if section not in _SECTIONS or not isinstance(values, Mapping):
+            raise ConfigurationError(f"[{section}] is no part of a recipe; its parts are {', '.join(_SECTIONS)}")
+        settings.update({f"{section}__{name}": value for name, value in values.items()})
+    return made.override(**settings)
+
+
+def plain(value: Any) -> Any:
+    """Plain data from settings: numbers, strings, lists, and tagged dictionaries for the package's own values."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "to_json"):
+        return value.to_json()  # a definition of vertex features
+    if is_dataclass(value) and type(value).__module__.startswith("ccn."):
+        given = {f.name: plain(getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) is not None}
+        if type(value) in _SECTIONS.values():
+            return given
+        if type(value).__name__ in _kinds():
+            return {"type": type(value).__name__, **given}
+    raise ConfigurationError(
+        f"{value!r} is code, not plain data, and cannot be written to a file: name a built-in choice instead, or "
+        "keep the network's state_dict() and make the network anew from your own code"
+    )
+
+
+def unplain(value: Any) -> Any:
+    """What :func:`plain` was given; lists become tuples."""
+    if isinstance(value, Mapping):
+        items = {k: unplain(v) for k, v in value.items() if k != "type"}
+        if "type" in value:
+            if value["type"] not in _kinds():
+                raise ConfigurationError(
+                    f"{value['type']!r} is not known to this version of ccn; a newer one may know it"
+                )
+            return _kinds()[value["type"]](**items)
+        if "kind" in value:
+            from ccn.features.vertices import vertex_features
+
+            return vertex_features(value)
+        return items
+    return tuple(unplain(v) for v in value) if isinstance(value, list | tuple) else value
+
+
+def _kinds() -> dict[str, Any]:
+    """The values of the package that a file may name; nothing else is ever made from a file."""
+    from ccn.adjacency import EdgeFeatures, Normalised, Power, Weights
+    from ccn.algebra.contractions import Contraction
+    from ccn.schemes.generators import Balls, Neighbourhoods
+
+    return {k.__name__: k for k in (Balls, Contraction, EdgeFeatures, Neighbourhoods, Normalised, Power, Weights)}
+
+
+def _as_field(value: Any) -> Any:
+    return unplain(value) if isinstance(value, list | tuple | Mapping) else value
+
+
+def _home(key: str) -> tuple[str, str]:
+    """The section and the field that a setting means: ``epochs``, ``training.epochs`` or ``training__epochs``."""
+    section, _, name = key.replace("__", ".").rpartition(".")
+    names = [f.name for f in fields(_SECTIONS[section])] if section in _SECTIONS else list(_HOME)
+    if name not in names or (section and section not in _SECTIONS):
+        near = get_close_matches(name, names, n=1)
+        raise ConfigurationError(
+            f"{key}: a recipe has no such field; " + (f"did you mean {near[0]}?" if near else f"choose from {names}")
+        )
+    return section or _HOME[name], name

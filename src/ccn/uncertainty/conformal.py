@@ -1,0 +1,72 @@
+"""Conformal intervals: how far off a prediction may be, with a promise about how often.
+
+From n calibration rows, used neither to fit nor to choose, take the scores ``s_i = |y_i - f(x_i)| / d(x_i)``.
+For a new row of the same kind, ``P(s <= q) >= level`` if q is the k-th smallest score,
+``k = ceil((n + 1) level)``: the new score is as likely as any other to have any rank among the n + 1. Where
+k > n no finite interval keeps the promise, and q is infinite. With ``d = 1`` all intervals are equally wide;
+with d the spread of an ensemble they are wider where its members disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.errors import ConfigurationError
+
+__all__ = ["Calibration", "calibrate", "quantile"]
+
+Floats = NDArray[np.float64]
+
+
+def quantile(scores: Floats, level: float) -> float:
+    """The smallest width that covers a new score with probability ``level``; infinite if there are too few.
+
+    Example:
+        >>> quantile(np.arange(1.0, 10.0), 0.9), quantile(np.arange(1.0, 9.0), 0.9)
+        (9.0, inf)
+
+    """
+    if not 0 < level < 1:
+        raise ConfigurationError(f"an interval of level {level!r}: the level is a share, more than 0 and less than 1")
+    # A rank that rounding has put above a whole number must not become the next one.
+    k = ceil(round((len(scores) + 1) * level, 9))
+    return float(np.sort(scores)[k - 1]) if k <= len(scores) else float("inf")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The scores of the calibration rows.
+
+    Attributes:
+        scores: for each target in increasing order.
+        floor: one per target, added to the spread of the ensemble, so that members who agree by chance do not
+            promise too much. Without it all intervals of a target are equally wide.
+
+    """
+
+    scores: tuple[tuple[float, ...], ...]
+    floor: tuple[float, ...] = ()
+
+    def half_width(self, level: float, spread: Floats) -> Floats:
+        """(rows, targets) half the width of the intervals; ``spread`` is the deviation of the members' predictions."""
+        q = np.array([quantile(np.array(s), level) for s in self.scores])
+        return q * _divisor(spread, self.floor)
+
+
+def _divisor(spread: Floats, floor: Sequence[float]) -> Floats:
+    return spread + np.array(floor) if len(floor) else np.ones_like(spread)
+
+
+def calibrate(targets: Floats, predictions: Floats, spread: Floats, floor: Sequence[float] = ()) -> Calibration:
+    """From calibration rows, all of shape (rows, targets); a target that is NaN is left out.
+
+    The floor must not come from the calibration rows themselves: the promise needs scores that are drawn like
+    those of new rows.
+    """
+    scores = np.abs(targets - predictions) / _divisor(spread, floor)
+    return Calibration(tuple(tuple(np.sort(s[~np.isnan(s)]).tolist()) for s in scores.T), tuple(floor))

@@ -1,0 +1,113 @@
+"""`ccn data`: list, info and get."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ccn.cli import app
+from ccn.datasets import load
+from ccn.datasets.registry import ENTRIES
+from ccn.errors import CCNError
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CCN_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    app(["data", *words], result_action="return_value")
+    return capsys.readouterr().out
+
+
+def ccn(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", "from ccn.cli import main; main()", "data", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_list_shows_every_set_in_three_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    table, markdown, rows = (run(capsys, "list", *w) for w in ([], ["--markdown"], ["--json"]))
+    for name in ENTRIES:
+        assert name in table
+        assert f"| {name} |" in markdown
+    found = {row["name"]: row for row in json.loads(rows)}
+    assert found["MUTAG"]["at_hand"] == "ccn itself"
+    assert found["MUTAG"]["classes"] == {"-1": 63, "1": 125}
+    assert found["HCEP"]["source"] is None
+
+
+def test_list_computes_what_is_at_hand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccn.datasets.statistics.ENTRIES", {"MUTAG": ENTRIES["MUTAG"]})
+    monkeypatch.setattr(
+        "ccn.datasets.statistics.known", lambda: dict.fromkeys(ENTRIES, load("MUTAG").subset([0]).statistics())
+    )
+    rows = json.loads(run(capsys, "list", "--json", "--compute"))
+    assert [row["graphs"] for row in rows[:2]] == [188, 1]
+
+
+def test_the_table_of_the_documentation_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "datasets.md"
+    assert run(capsys, "list", "--markdown") in page.read_text(encoding="utf-8")
+
+
+def test_info_of_a_name_in_the_terminal_and_as_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = run(capsys, "info", "mutag")
+    assert "3,371 (17.93 on average, 10 to 28)" in out
+    assert "MUTAG[0]" in out
+    assert out.splitlines()[-1] == "188 graphs; no row dropped"
+    pytest.importorskip("matplotlib")
+    run(capsys, "info", "MUTAG", "--out", str(tmp_path / "o"))
+    assert [p.name for p in (tmp_path / "o").iterdir()] == ["MUTAG.png"]
+    assert json.loads(run(capsys, "info", "MUTAG", "--json"))["edges"] == 3721
+
+
+def test_info_of_a_file_with_bad_rows_says_so_and_succeeds(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("smiles,y\nCCO,1.5\nC1CC,2\nCCN,x\n")
+    done = ccn("info", "t.csv")
+    assert done.returncode == 0
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("1 graphs; 2 rows dropped: 1 not a")
+    assert last.endswith("see dropped.csv")
+    with (tmp_path / "dropped.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["row"], r["value"], r["action"]) for r in rows] == [("2", "C1CC", "dropped"), ("3", "x", "dropped")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["info", "half.csv", "--strict"], "half.csv: row 1: not a SMILES"),
+        (["info", "t.csv"], "t.csv: no good row among 1"),
+        (["info", "t.csv", "--target-columns", "z"], "t.csv: there is no column 'z'"),
+        (["info", "no.csv"], "no.csv: no data set of this name and no such file"),
+        (["get", "HCEP"], "HCEP is not at hand and has no public source"),
+        (["get", "nothing"], "nothing: no data set of this name"),
+    ],
+)
+def test_an_error_says_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    (tmp_path / "t.csv").write_text("smiles,y\nC1CC,2\n")
+    (tmp_path / "half.csv").write_text("smiles,y\nC1CC,2\nCC,2\n")
+    with pytest.raises(CCNError) as error:
+        run(capsys, *words)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+def test_an_error_is_one_line_on_standard_error_and_exit_code_1(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("smiles,y\nC1CC,2\n")
+    done = ccn("info", "t.csv")
+    assert done.returncode == 1
+    assert done.stderr.startswith("ccn: t.csv: no good row among 1")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_get_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "get", "mutag").startswith("MUTAG: at hand in ccn itself")

@@ -1,0 +1,90 @@
+"""The one rule behind every split: exact sizes, classes in proportion, groups in one piece."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ccn.datasets.dealing import allot, deal, quotas
+from ccn.errors import ConfigurationError
+
+seeds = st.integers(0, 10**6)
+shares = st.sampled_from([(0.8, 0.1, 0.1), (0.5, 0.25, 0.25), (0.9, 0.0, 0.1), (1 / 3, 1 / 3, 1 / 3), (0.2,) * 5])
+
+
+@given(n=st.integers(0, 500), fractions=shares)
+def test_shares_are_whole_add_up_and_are_exact_to_rounding(n: int, fractions: tuple[float, ...]) -> None:
+    out = allot(n, np.array(fractions))
+    wanted = np.count_nonzero(fractions)
+    assert out.sum() == n
+    assert (out >= 0).all()
+    if n >= 10 * wanted:
+        assert (np.abs(out - n * np.array(fractions)) < 1).all()
+    if n >= wanted:
+        assert ((out > 0) == (np.array(fractions) > 0)).all()
+
+
+@given(seed=seeds, counts=st.lists(st.integers(1, 60), min_size=1, max_size=8), fractions=shares, learnt=st.booleans())
+def test_quotas_are_exact_in_total_and_close_in_each_class(
+    seed: int, counts: list[int], fractions: tuple[float, ...], learnt: bool
+) -> None:
+    of, share = np.array(counts), np.array(fractions)
+    out = quotas(of, share, np.random.default_rng(seed), learnt=learnt)
+    assert (out >= 0).all()
+    assert out.sum(1).tolist() == counts
+    assert out.sum(0).tolist() == allot(sum(counts), share).tolist()
+    if not learnt and sum(counts) >= 30:
+        assert (np.abs(out - of[:, None] * share) < 2).all()
+    if learnt and out[:, 0].sum() >= len(counts):
+        assert (out[:, 0] > 0).all()
+
+
+@given(seed=seeds, n=st.integers(1, 60), classes=st.integers(1, 4), groups=st.integers(1, 60), fractions=shares)
+@settings(deadline=None)
+def test_groups_stay_whole_and_every_part_gets_rows(
+    seed: int, n: int, classes: int, groups: int, fractions: tuple[float, ...]
+) -> None:
+    rng = np.random.default_rng(seed)
+    group = np.unique(rng.integers(0, groups, n), return_inverse=True)[1]
+    strata = np.unique(rng.integers(0, classes, n), return_inverse=True)[1]
+    share = np.array(fractions)
+    try:
+        part = deal(share, strata, group, np.random.default_rng(seed))
+    except ConfigurationError:
+        # With one class, only too few groups are a reason to give up.
+        assert strata.max() > 0 or group.max() + 1 < np.count_nonzero(share)
+        return
+    assert set(part) == set(np.flatnonzero(share))
+    for g in range(group.max() + 1):
+        assert len(set(part[group == g])) == 1
+    again = deal(share, strata, group, np.random.default_rng(seed))
+    assert np.array_equal(part, again)
+
+
+@given(seed=seeds, pairs=st.integers(1, 40))
+def test_pairs_among_single_rows_leave_sizes_exact_and_are_not_all_for_training(seed: int, pairs: int) -> None:
+    groups = np.concatenate([np.repeat(np.arange(pairs), 2), np.arange(pairs, 300)])
+    part = deal(np.array([0.8, 0.1, 0.1]), np.zeros(len(groups), dtype=int), groups, np.random.default_rng(seed))
+    assert np.bincount(part).tolist() == allot(len(groups), np.array([0.8, 0.1, 0.1])).tolist()
+
+
+def test_a_pair_goes_to_each_part_as_often_as_a_row_does() -> None:
+    groups = np.concatenate([[0, 0], np.arange(1, 99)])
+    strata = np.zeros(100, dtype=int)
+    dealt = np.stack(
+        [deal(np.array([0.5, 0.3, 0.2]), strata, groups, np.random.default_rng(seed)) for seed in range(400)]
+    )
+    for row in (0, 50):
+        np.testing.assert_allclose(np.bincount(dealt[:, row]) / 400, [0.5, 0.3, 0.2], atol=0.08)
+
+
+def test_a_group_that_would_be_most_of_a_part_goes_where_there_is_room() -> None:
+    groups = np.concatenate([np.zeros(9, dtype=int), np.arange(1, 92)])
+    for seed in range(20):
+        part = deal(np.array([0.8, 0.1, 0.1]), np.zeros(100, dtype=int), groups, np.random.default_rng(seed))
+        assert set(part[:9]) == {0}
+
+
+def test_too_few_groups_are_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="6 rows in 2 groups are too few for 3 parts"):
+        deal(np.array([0.8, 0.1, 0.1]), np.zeros(6, dtype=int), np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0))

@@ -1,0 +1,132 @@
+"""Tables of graphs: JSON lines, GraphML and GML, NetworkX and PyG."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from ccn.datasets import load
+from ccn.errors import DataError
+
+TRIANGLE = [[0, 1], [1, 2], [2, 0]]
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    text = "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
+def test_json_lines_with_labels_are_one_hot_over_the_whole_set(tmp_path: Path, name: str) -> None:
+    data = load(
+        lines(
+            tmp_path / name,
+            {"edges": TRIANGLE, "labels": ["C", "O", "C"], "target": 1.5, "id": "a"},
+            {"edges": [], "labels": ["N"], "target": None, "id": "b"},
+        )
+    )
+    assert data.vertex_names == ("label=C", "label=N", "label=O")
+    assert data.graphs[0].features.tolist() == [[1, 0, 0], [0, 0, 1], [1, 0, 0]]
+    assert data.graphs[1].features.tolist() == [[0, 1, 0]]
+    np.testing.assert_array_equal(data.targets, [[1.5], [np.nan]])
+    assert data.ids is not None
+    assert list(data.ids) == ["a", "b"]
+    assert data.name == "t"
+
+
+def test_json_lines_with_features_weights_and_several_targets(tmp_path: Path) -> None:
+    row = {
+        "edges": TRIANGLE,
+        "features": [[1, 2], [3, 4], [5, 6]],
+        "weights": [1, 2, 3],
+        "edge_features": [[0.5]] * 3,
+        "target": {"a": 1.5, "b": 2.5},
+    }
+    data = load(lines(tmp_path / "t.jsonl", row, {**row, "target": {"b": 3.5}}))
+    assert data.target_names == ("a", "b")
+    np.testing.assert_array_equal(data.targets, [[1.5, 2.5], [np.nan, 3.5]])
+    weights = data.graphs[0].weights
+    assert weights is not None
+    assert weights.tolist() == [1, 2, 3]
+
+
+def test_bad_lines_are_dropped_and_said(tmp_path: Path) -> None:
+    good = {"edges": TRIANGLE, "features": [[1], [2], [3]], "target": "yes"}
+    path = lines(
+        tmp_path / "t.jsonl",
+        good,
+        "{",
+        "",
+        "[1]",
+        {**good, "edges": [[0, 9]]},
+        {**good, "features": [[1, 2]] * 3},
+        {**good, "features": [["x"], [2], [3]]},
+        {**good, "target": [[1]]},
+        {**good, "target": "no"},
+    )
+    data = load(path)
+    assert [r.row for r in data.dropped] == [2, 3, 4, 5, 6, 7, 8]
+    assert data.rows is not None
+    assert data.rows.tolist() == [1, 9]
+    assert (data.task, data.classes) == ("classification", ("no", "yes"))
+    with pytest.raises(DataError, match="row 2: not a graph: not JSON"):
+        load(path, strict=True)
+    with pytest.raises(DataError, match="no good row among 1"):
+        load(lines(path, "{"))
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "gml"])
+def test_a_folder_of_files_has_targets_and_attributes(tmp_path: Path, suffix: str) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    for i, g in enumerate([nx.path_graph(4), nx.cycle_graph(5)]):
+        nx.set_node_attributes(g, {v: {"mass": 1.5 * v, "age": v} for v in g})
+        g.graph["target"] = i + 0.5
+        (nx.write_graphml if suffix == "graphml" else nx.write_gml)(g, folder / f"{i}.{suffix}")
+    data = load(folder)
+    assert data.pack.sizes.tolist() == [4, 5]
+    assert data.targets.tolist() == [[0.5], [1.5]]
+    assert data.graphs[0].features[2].tolist() == [2, 3.0]
+    (folder / f"2.{suffix}").write_text("<nothing")
+    data = load(folder)
+    assert [(r.row, r.value) for r in data.dropped] == [(3, f"2.{suffix}")]
+    assert len(load(folder / f"0.{suffix}")) == 1
+
+
+def test_networkx_objects_and_back() -> None:
+    given = [nx.cycle_graph(4), nx.star_graph(3)]
+    for i, g in enumerate(given):
+        g.graph["y"] = i
+        nx.set_node_attributes(g, {v: "ab"[v % 2] for v in g}, "label")
+    data = load(given)
+    assert (data.task, data.classes, data.vertex_names) == ("classification", (0, 1), ("label=a", "label=b"))
+    back = data.to_networkx()
+    assert all(nx.is_isomorphic(a, b) for a, b in zip(given, back, strict=True))
+    assert back[1].graph["target"] == 1
+    assert load(given, targets=[0.5, 1.5]).targets.tolist() == [[0.5], [1.5]]
+    with pytest.raises(DataError, match="directed"):
+        load([nx.DiGraph([(0, 1)])])
+
+
+def test_pyg_data_sets_and_back() -> None:
+    pytest.importorskip("torch_geometric")
+    data = load("MUTAG").subset([3, 5, 187])
+    pyg = data.to_pyg()
+    assert pyg[0].x.dtype == torch.get_default_dtype()
+    assert pyg[2].y.shape == (1, 1)
+    again = load(pyg, name="again")
+    assert again.targets.tolist() == data.targets.tolist() == [[1], [1], [0]]
+    for a, b in zip(again.graphs, data.graphs, strict=True):
+        assert np.array_equal(a.entries, b.entries)
+        assert torch.equal(a.features, b.features.float())
+
+
+def test_targets_that_do_not_fit_are_an_error() -> None:
+    with pytest.raises(DataError, match="1 graphs, but targets of 2"):
+        load([nx.cycle_graph(3)], targets=[1, 2])

@@ -1,0 +1,83 @@
+"""QM9 from a table and from the package's files: the same molecules, energies and frequencies."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ccn.datasets import load
+from ccn.datasets.qm9 import TARGETS, free_atoms
+from ccn.errors import ConfigurationError, DataError
+
+# Methane and ammonia, as QM9 has them.
+METHANE = "0 13.21 -0.3877 0.1171 0.5048 35.3641 0.044749 -40.47893 -40.476062 -40.475117 -40.498597 6.469"
+AMMONIA = "1.6256 9.46 -0.257 0.0829 0.3399 26.1563 0.034358 -56.525887 -56.523026 -56.522082 -56.544961 6.316"
+ROWS = {1: ("C", [float(x) for x in METHANE.split()]), 2: ("N", [float(x) for x in AMMONIA.split()])}
+OMEGA = {1: 3151.7078, 2: 3575.3343}
+FREQUENCIES = {  # ammonia lists two sets, of which the second counts
+    1: "[1341.307,1341.3284,1341.365,1562.6731,1562.7453,3038.,3151.6034,3151.6788,3151.7078]",
+    2: "[9000.,9001.,9002.,9003.,9004.,9005.,1103.8733,1684.1158,1684.3072,3458.7145,3575.2414,3575.3343]",
+}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    with (tmp_path / "qm9.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["index", "smiles", *TARGETS])
+        for i, (smiles, values) in ROWS.items():
+            writer.writerow([i, smiles, *values, OMEGA[i]])
+    return tmp_path / "qm9.csv"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    from ccn.datasets.qm9 import _PACKAGE
+
+    for part in (1, 2, 3):
+        with (tmp_path / f"qm9_part{part}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["XYZ_file", "Index", "SMILES", "N_atoms", "Harmonic_Freq_cmi", *_PACKAGE])
+            if part in ROWS:
+                smiles, values = ROWS[part]
+                writer.writerow(["x", part, smiles, {1: 5, 2: 4}[part], FREQUENCIES[part], *values])
+    return tmp_path
+
+
+def test_atomisation_energies_are_totals_less_free_atoms(table: Path) -> None:
+    total, bound = load("QM9", path=table, energies="total"), load("qm9", path=table)
+    assert total.target_names == bound.target_names == tuple(TARGETS)
+    assert total.targets[0, :-1].tolist() == ROWS[1][1]
+    u0 = bound.target_names.index("u0")
+    # CH4: one carbon and four hydrogens.
+    np.testing.assert_allclose(bound.targets[0, u0], -40.47893 + 37.846772 + 4 * 0.500273, rtol=0, atol=1e-12)
+    others = [i for i, name in enumerate(TARGETS) if name not in ("u0", "u", "h", "g")]
+    np.testing.assert_array_equal(total.targets[:, others], bound.targets[:, others])
+    assert "u0, u, h and g are atomisation energies" in str(bound)
+    assert "total energies" in str(total)
+    assert bound.units[u0] == "Hartree"
+    assert free_atoms().shape == (5, 4)
+
+
+def test_hydrogens_are_vertices_when_asked_for(table: Path) -> None:
+    assert load("QM9", path=table).pack.sizes.tolist() == [1, 1]
+    more = load("QM9", path=table, hydrogens=True, targets=["gap", "u0"])
+    assert more.pack.sizes.tolist() == [5, 4]
+    assert more.target_names == ("gap", "u0")
+    assert not more.dropped
+    with pytest.raises(DataError, match="no target 'gup'"):
+        load("QM9", path=table, targets=["gup"])
+    with pytest.raises(ConfigurationError, match="'atomisation' or 'total'"):
+        load("QM9", path=table, energies="kcal")
+
+
+def test_the_files_of_the_package_give_the_same(table: Path, package: Path) -> None:
+    ours, theirs = load("QM9", path=table), load("QM9", path=package)
+    np.testing.assert_array_equal(ours.targets, theirs.targets)
+    assert ours.smiles is not None
+    assert theirs.smiles is not None
+    assert list(ours.smiles) == list(theirs.smiles)
+    (package / "qm9_part2.csv").unlink()
+    with pytest.raises(DataError, match="part of qm9pack is missing"):
+        load("QM9", path=package)

@@ -1,0 +1,128 @@
+"""Tables of every spelling: the same rows come out."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ccn.datasets.schema import find_schema
+from ccn.datasets.tables import open_table
+from ccn.errors import ConfigurationError, DataError
+
+ROWS = [["ethanol", "CCO", "1.5"], ["caffeine, pure", "Cn1cnc2c1c(=O)n(C)c(=O)n2C", "-2e3"], ["é", "C", ""]]
+HEADER = ["name", "smiles", "y"]
+
+
+def text(delimiter: str, end: str = "\n") -> str:
+    return "".join(delimiter.join(f'"{c}"' if delimiter in c else c for c in row) + end for row in [HEADER, *ROWS])
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_delimiter_encoding_and_line_ends_do_not_matter(
+    tmp_path: Path, delimiter: str, encoding: str, end: str
+) -> None:
+    (tmp_path / "t.csv").write_bytes(text(delimiter, end).encode(encoding))
+    table = open_table(tmp_path / "t.csv")
+    assert table.columns == tuple(HEADER)
+    assert [list(row.cells) for row in table.rows()] == ROWS
+    assert [row.number for row in table.rows()] == [1, 2, 3]
+    assert not any(row.fault or row.note for row in table.rows())
+
+
+def test_gzip_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    (tmp_path / "t.tsv.gz").write_bytes(gzip.compress(text("\t").encode()))
+    columns = {h: [row[i] or None for row in ROWS] for i, h in enumerate(HEADER)}
+    parquet.write_table(arrow.table(columns), tmp_path / "t.parquet")
+    for name in ("t.tsv.gz", "t.parquet"):
+        table = open_table(tmp_path / name)
+        assert table.columns == tuple(HEADER)
+        assert [list(row.cells) for row in table.rows()] == ROWS
+    (tmp_path / "bad.parquet").write_text("no")
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        open_table(tmp_path / "bad.parquet")
+
+
+def test_chunks_keep_order_and_all_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},x{i}\n" for i in range(10)))
+    chunks = list(open_table(tmp_path / "t.csv").chunks(4))
+    assert [len(c) for c in chunks] == [4, 4, 2]
+    assert [row.cells for c in chunks for row in c] == [[str(i), f"x{i}"] for i in range(10)]
+
+
+def test_mixed_encodings_empty_and_ragged_rows_are_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"smiles,y\n\xe9,1\n\xc3\xa9,2\n\n , \nCC\nCC,1,2\nCC,1,,\n")
+    rows = list(open_table(tmp_path / "t.csv").rows())
+    assert [row.cells[0] for row in rows[:2]] == ["é", "é"]
+    assert [bool(row.note) for row in rows] == [True, False, False, False, False, False, False]
+    assert [row.fault.split(":")[0] for row in rows] == [
+        "", "", "empty row", "empty row", "wrong number of cells", "wrong number of cells", "",
+    ]  # fmt: skip
+
+
+def test_without_a_header_columns_are_numbered_and_repeated_names_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("CCO,1.5\nC,2\n")
+    table = open_table(tmp_path / "a.csv")
+    assert table.columns == ("column 1", "column 2")
+    assert len(list(table.rows())) == 2
+    assert find_schema(table).smiles == "column 1"
+    (tmp_path / "b.csv").write_text("x,x, ,x\n")
+    assert open_table(tmp_path / "b.csv").columns == ("x", "x.2", "column 3", "x.3")
+
+
+def test_smiles_files_have_a_molecule_a_line(tmp_path: Path) -> None:
+    (tmp_path / "a.smi").write_text("CCO ethanol pure\nC\tmethane\n\nN\n")
+    table = open_table(tmp_path / "a.smi")
+    assert [list(r.cells) for r in table.rows()] == [["CCO", "ethanol pure"], ["C", "methane"], ["", ""], ["N", ""]]
+    (tmp_path / "b.smi").write_text("smiles\nCCO\n")
+    assert [list(r.cells) for r in open_table(tmp_path / "b.smi").rows()] == [["CCO"]]
+
+
+def test_sdf_records_are_molecules_with_fields(tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    path = tmp_path / "t.sdf"
+    with Chem.SDWriter(str(path)) as writer:
+        for i, smiles in enumerate(["CCO", "c1ccccc1"]):
+            mol = Chem.MolFromSmiles(smiles)
+            mol.SetProp("_Name", f"mol {i}")
+            mol.SetProp("activity", str(i + 0.5))
+            writer.write(mol)
+    with path.open("a") as file:
+        file.write("broken\n\n\n  1  0\nnonsense\n$$$$\n")
+    table = open_table(path)
+    assert table.columns == ("smiles", "title", "activity")
+    rows = list(table.rows())
+    assert [list(r.cells[1:]) for r in rows[:2]] == [["mol 0", "0.5"], ["mol 1", "1.5"]]
+    assert Chem.MolToSmiles(Chem.MolFromSmiles(rows[1].cells[0])) == "c1ccccc1"
+    assert rows[2].fault.startswith("not a molecule")
+
+
+def test_what_is_no_table_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("\n\n")
+    for name, message in (("t.csv", "the file is empty"), ("no.csv", "no such file"), ("t.xyz", "no such file")):
+        with pytest.raises(DataError, match=message):
+            open_table(tmp_path / name)
+    (tmp_path / "t.xlsx").write_text("x")
+    with pytest.raises(DataError, match="not a kind of table"):
+        open_table(tmp_path / "t.xlsx")
+
+
+def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("index,code,compound,dose,class\n" + "".join(f"{i},A{i},{'C' * i}O,{i}.5,x\n" for i in range(1, 9)))
+    schema = find_schema(open_table(path))
+    assert (schema.smiles, schema.targets, schema.id) == ("compound", ("dose",), "index")
+    path.write_text("Canonical_SMILES,note,active\n" + "".join(f"C{'C' * i},n{i},{'yn'[i % 2]}\n" for i in range(8)))
+    schema = find_schema(open_table(path))
+    assert (schema.smiles, schema.targets, schema.words) == ("Canonical_SMILES", ("active",), frozenset({"active"}))
+    assert find_schema(open_table(path), target_columns="ACTIVE").targets == ("active",)
+    with pytest.raises(ConfigurationError, match=r"no column 'actve'.*'active'"):
+        find_schema(open_table(path), target_columns=["actve"])
+    path.write_text("a,b\nhello there,1\nwhat now,2\n")
+    with pytest.raises(DataError, match="no column of SMILES"):
+        find_schema(open_table(path))

@@ -1,0 +1,148 @@
+"""A small problem that the tests of training share, and scripts that run it as processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import ccn
+from ccn.training.examples import Examples
+from ccn.training.loop import train
+from ccn.training.machine import Machine
+from ccn.training.recipe import Recipe, recipe
+from ccn.training.task import Task, make_task
+
+
+def graphs(count: int, seed: int = 0, width: int = 3) -> ccn.Pack:
+    """Random trees with a few more edges, of 2 to 8 vertices."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(count):
+        n = int(rng.integers(2, 9))
+        edges = {(int(rng.integers(0, i)), i) for i in range(1, n)}
+        edges |= {tuple(sorted(rng.choice(n, 2, replace=False).tolist())) for _ in range(2) if n > 2}
+        made.append(ccn.Graph(sorted(edges), torch.from_numpy(rng.standard_normal((n, width))).float()))
+    return ccn.Pack.of(made)
+
+
+def problem(count: int = 30, targets: int = 2, missing: bool = True) -> tuple[Task, Examples]:
+    """Regression of sizes and edge counts, some of them missing."""
+    pack = graphs(count)
+    y = np.stack([pack.sizes, pack.edge_counts], axis=1)[:, :targets].astype(np.float64)
+    if missing:
+        y[np.random.default_rng(1).random(y.shape) < 0.3] = np.nan
+        y[0] = 1.0
+    rows = np.arange(count)
+    cut = count * 2 // 3
+    task = make_task(y[:cut], classification=False, names=[f"t{i}" for i in range(targets)])
+    return task, Examples(pack, y, rows[:cut], rows[cut:])
+
+
+def small(**settings: Any) -> Recipe:
+    """A recipe for tests: quick, with dropout and normalisation."""
+    chosen = {"channels": 4, "hidden": 8, "epochs": 3, "batch_size": 6, "dropout": 0.2, **settings}
+    return recipe("default", **chosen)
+
+
+def network(task: Task, r: Recipe, dtype: torch.dtype = torch.float32) -> ccn.CCN:
+    """The network of the recipe for the graphs above."""
+    from ccn.training.network import make_network, network_options
+
+    return make_network(network_options(r.network, graphs(2), task.outputs), seed=3).to(dtype)
+
+
+def fork(task: Callable[[], None], **environment: str) -> int:
+    """Do something in a process of its own, which has everything imported already; its number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.environ.update(environment)
+        torch.set_num_threads(1)
+        task()
+        code = 0
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        os._exit(code)
+
+
+def run(folder: Path) -> None:
+    """A run with checkpoints after every batch, new or resumed; writes the final weights beside them."""
+    # A killed process, unlike a machine without power, loses nothing that it has written: no need to wait for disks.
+    os.fsync = lambda fd: None
+    task, examples = problem()
+    r = small(epochs=12)
+    net = network(task, r)
+    train(net, task, examples, r, seed=5, folder=folder, resume=True, every=0.0)
+    torch.save(net.state_dict(), folder / "final.pt")
+
+
+def kills(folder: Path, count: int = 5) -> None:
+    """One run left alone and one killed at random moments, each time after it has come on a little."""
+    alone, broken = folder / "alone", folder / "broken"
+    assert os.waitpid(fork(lambda: run(alone)), 0)[1] == 0
+    done = 0
+    while done < count:
+        before = {p.name for p in broken.glob("checkpoint-*")}
+        child = fork(lambda: run(broken))
+        while {p.name for p in broken.glob("checkpoint-*")} == before:
+            time.sleep(0.001)
+        time.sleep(random.random() * 0.02)
+        os.kill(child, signal.SIGINT if done == 2 else signal.SIGKILL)
+        status = os.waitpid(child, 0)[1]
+        assert status != 0, "the run came to its end before it was killed"
+        done += 1
+    assert os.waitpid(fork(lambda: run(broken)), 0)[1] == 0
+
+
+def gradients(folder: Path, devices: int) -> None:
+    """The gradient of every step of one epoch and its figures, as this process sees them."""
+    task, examples = problem(count=27)
+    r = small(norm="layer", dropout=0.0, epochs=1, batch_size=17, method="sgd", scaled=False, clip=None, patience=2)
+    net = network(task, r)
+    found: list[list[float]] = []
+    step = torch.optim.SGD.step
+
+    def watched(self: Any, *args: Any, **options: Any) -> Any:
+        found.append([x for p in net.parameters() for x in p.grad.reshape(-1).tolist()])  # type: ignore[union-attr]
+        return step(self, *args, **options)
+
+    torch.optim.SGD.step = watched  # type: ignore[method-assign]
+    machine = Machine(precision="64-true", devices=devices, strategy="ddp" if devices > 1 else "auto")
+    progress = train(net, task, examples, r, machine=machine)
+    rank = os.environ.get("RANK", "0")
+    (folder / f"gradients-{devices}-{rank}.json").write_text(json.dumps([found, progress.history]))
+
+
+def processes(folder: Path) -> None:
+    """The same alone and as two processes that torchrun would start."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "GROUP_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
+    place = {"MASTER_ADDR": "localhost", "MASTER_PORT": port}
+    children = [
+        fork(lambda: gradients(folder, 1)),
+        *(fork(lambda: gradients(folder, 2), RANK=r, LOCAL_RANK=r, **common, **place) for r in ("0", "1")),
+    ]
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+
+
+if __name__ == "__main__":
+    import lightning_fabric  # noqa: F401
+    import sklearn.metrics  # noqa: F401
+
+    {"kills": kills, "processes": processes}[sys.argv[1]](Path(sys.argv[2]))

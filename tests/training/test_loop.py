@@ -1,0 +1,191 @@
+"""The loop: it learns, stops in time, survives kills bit by bit, and gives one gradient on any number of processes."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from problem import network, problem, small
+
+from ccn.errors import ConfigurationError, FileError, TrainingError
+from ccn.training import sealed
+from ccn.training.examples import Examples
+from ccn.training.loop import train
+
+PROBLEM = Path(__file__).parent / "problem.py"
+
+
+def _script(what: str, folder: Path) -> None:
+    """Run the shared problem in a fresh interpreter, whose forks share no thread with the tests."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    command = [sys.executable, str(PROBLEM), what, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_network_learns_and_keeps_its_best_epoch() -> None:
+    task, examples = problem(60, missing=False)
+    r = small(epochs=25, dropout=0.0, learning_rate=1e-2, channels=8, hidden=32, norm=None, patience=25)
+    net = network(task, r)
+    before = torch.get_rng_state()
+    progress = train(net, task, examples, r)
+    assert torch.equal(torch.get_rng_state(), before)
+    losses = [row["validation_loss"] for row in progress.history]
+    assert min(losses) < 0.3 * losses[0]
+    assert progress.best == min(losses)
+    assert losses[progress.best_epoch] == min(losses)
+    out = net(examples.graphs.select(examples.validation).batch()).detach().double()
+    y = torch.from_numpy(task.encode(examples.targets)[examples.validation])
+    assert float(torch.nn.functional.mse_loss(out, y)) == pytest.approx(min(losses), rel=1e-4)
+
+
+def test_patience_stops_and_a_run_without_validation_goes_to_its_end() -> None:
+    task, examples = problem()
+    r = small(epochs=40, patience=1, learning_rate=0.5)
+    stopped = train(network(task, r), task, examples, r)
+    assert stopped.ended == "patience"
+    assert stopped.epoch == stopped.best_epoch + 2
+    alone = Examples(examples.graphs, examples.targets, examples.train, examples.validation[:0])
+    whole = train(network(task, small(patience=1)), task, alone, small(patience=1))
+    assert (whole.ended, whole.epoch, whole.best_epoch) == ("epochs", 3, 2)
+    assert "validation_loss" not in whole.history[0]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
+    task, examples = problem()
+    r = small(epochs=1)
+    made = []
+    for seed in (1, 1, 2):
+        net = network(task, r)
+        torch.rand(seed)  # what the process drew before is of no account
+        train(net, task, examples, r, seed=seed)
+        made.append(torch.cat([p.detach().reshape(-1) for p in net.parameters()]))
+    assert torch.equal(made[0], made[1])
+    assert not torch.equal(made[0], made[2])
+
+
+def test_two_processes_give_the_gradients_of_one(tmp_path: Path) -> None:
+    # 18 rows in batches of 17: of the second one, a single row, the second process has no share.
+    _script("processes", tmp_path)
+    one, history = json.loads((tmp_path / "gradients-1-0.json").read_text())
+    assert len(one) == 2
+    assert np.abs(np.array(one)).max() > 1e-3
+    for rank in range(2):
+        both, told = json.loads((tmp_path / f"gradients-2-{rank}.json").read_text())
+        np.testing.assert_allclose(both, one, rtol=0, atol=1e-10)
+        for key, value in history[0].items():
+            if key != "seconds":
+                assert told[0][key] == pytest.approx(value, abs=1e-9)
+
+
+def test_killed_five_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
+    _script("kills", tmp_path)
+    found = [torch.load(tmp_path / run / "final.pt", weights_only=True) for run in ("alone", "broken")]
+    assert found[0].keys() == found[1].keys()
+    assert all(torch.equal(found[0][k], found[1][k]) for k in found[0])
+    rows = [list(csv.DictReader((tmp_path / r / "history.csv").read_text().splitlines())) for r in ("alone", "broken")]
+    assert len(rows[0]) == 12
+    for a, b in zip(*rows, strict=True):
+        assert {k: v for k, v in a.items() if k != "seconds"} == {k: v for k, v in b.items() if k != "seconds"}
+
+
+def test_a_truncated_checkpoint_is_passed_over_for_the_one_before(tmp_path: Path) -> None:
+    task, examples = problem()
+    r = small()
+    whole = network(task, r)
+    train(whole, task, examples, r)
+    net = network(task, r)
+    stopped = train(net, task, examples, r, folder=tmp_path, every=0.0, time_limit=0.0)
+    assert (stopped.ended, stopped.step) == ("time limit", 1)
+    resumed = train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, resume=True, time_limit=0.0)
+    assert resumed.step == 2
+    files = sorted(tmp_path.glob("checkpoint-*"))
+    assert len(files) == 2
+    files[1].write_bytes(files[1].read_bytes()[:-100])
+    net = network(task, r)
+    assert train(net, task, examples, r, folder=tmp_path, resume=True, every=0.0).ended == "epochs"
+    assert all(torch.equal(a, b) for a, b in zip(net.parameters(), whole.parameters(), strict=True))
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 2
+    # A finished run has nothing left to do, and gives the same weights again.
+    again = network(task, r)
+    assert train(again, task, examples, r, folder=tmp_path, resume=True).ended == "epochs"
+    assert all(torch.equal(a, b) for a, b in zip(again.parameters(), whole.parameters(), strict=True))
+
+
+def test_a_full_disk_is_an_error_and_the_run_goes_on_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, examples = problem()
+    r = small(epochs=1)
+    train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, time_limit=0.0)
+    kept = sorted(p.name for p in tmp_path.iterdir())
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(FileError, match=r"No space left on device.*intact"):
+            train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, resume=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == kept
+    assert train(network(task, r), task, examples, r, folder=tmp_path, resume=True).ended == "epochs"
+
+
+def test_a_folder_with_a_run_is_refused_without_resume_and_with_other_settings(tmp_path: Path) -> None:
+    task, examples = problem()
+    train(network(task, small(epochs=1)), task, examples, small(epochs=1), folder=tmp_path)
+    with pytest.raises(FileError, match="there is a run already"):
+        train(network(task, small()), task, examples, small(), folder=tmp_path)
+    with pytest.raises(FileError, match="other settings, seed or data"):
+        train(network(task, small()), task, examples, small(), folder=tmp_path, resume=True)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run_with_a_diagnosis(tmp_path: Path) -> None:
+    task, examples = problem(missing=False)
+    r = small(epochs=3, norm=None, clip=None)
+
+    class Poisoned(torch.nn.Module):
+        def __init__(self, net: torch.nn.Module) -> None:
+            super().__init__()
+            self.net, self.calls = net, 0
+
+        def forward(self, b: object) -> torch.Tensor:
+            out: torch.Tensor = self.net(b)
+            self.calls += self.training
+            return out * (math.nan if self.calls == 3 else 1.0)
+
+    net = Poisoned(network(task, r))
+    with pytest.raises(TrainingError) as caught:
+        train(net, task, examples, r, folder=tmp_path, every=0.0)
+    said = str(caught.value)
+    for part in ("epoch 0, batch 2, step 2", "loss is nan", "norm of the gradient nan", "learning rate of", "intact"):
+        assert part in said
+    _, tensors, data = sealed.read(max(tmp_path.glob("checkpoint-*")), "ccn checkpoint", 1)
+    assert data["progress"]["step"] == 2
+    assert all(bool(t.isfinite().all()) for t in tensors.values())
+    assert all(bool(p.isfinite().all()) for p in net.parameters())
+
+
+def test_an_unknown_monitor_is_named_before_anything_runs() -> None:
+    task, examples = problem()
+    with pytest.raises(ConfigurationError, match=r"monitor='acc'.*loss or one of mae, rmse, r2"):
+        train(network(task, small()), task, examples, small(monitor="acc"))
+
+
+def test_tensorboard_and_the_bar_are_written_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tensorboard")
+    task, examples = problem()
+    r = small(epochs=1)
+    train(network(task, r), task, examples, r, folder=tmp_path / "a")
+    assert capsys.readouterr() == ("", "")
+    train(network(task, r), task, examples, r, folder=tmp_path / "b", log_tensorboard=True, verbose=True)
+    assert list((tmp_path / "b").glob("events.*"))
+    assert "validation_loss" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""Recipes: the paper's is the paper's, every field can be overridden, and all of it survives JSON and TOML."""
+
+import json
+import tomllib
+
+import pytest
+import torch
+
+import ccn
+from ccn.errors import ConfigurationError
+from ccn.features.vertices import Degree
+from ccn.schemes.generators import Clusters, Neighbourhoods, rings
+from ccn.training.recipe import RECIPES, from_dict, plain, recipe, to_dict, unplain
+
+
+def test_the_recipe_of_the_paper_is_as_the_paper_says() -> None:
+    r = recipe("paper")
+    o, n = r.optimiser, r.network
+    assert (o.method, o.momentum, o.learning_rate, o.final_rate, o.schedule) == ("sgd", 0.9, 1e-3, 1e-6, "linear")
+    assert (n.order, n.levels, n.contractions, n.adjacency, n.growth) == (2, 2, "paper10", True, 2)
+    assert n.widths() == [8, 16, 32]
+    assert (r.training.batch_size, r.training.epochs, r.features.vertices) == (64, 100, "histograms")
+    assert not any((n.own, n.edge_features, n.norm, n.dropout, o.weight_decay, o.scaled, o.clip))
+
+
+def test_fields_are_overridden_by_name_or_by_section() -> None:
+    r = recipe("paper", order=1, training__epochs=7)
+    assert (r.network.order, r.training.epochs) == (1, 7)
+    assert r.override(**{"optimiser.learning_rate": 0.5}).optimiser.learning_rate == 0.5
+    assert recipe(r) == r
+    assert recipe("paper").network.order == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"epoch": 3}, "did you mean epochs"),
+        ({"network__epochs": 3}, "no such field"),
+        ({"epochs": 0}, "epochs=0: it must be a whole number of at least 1"),
+        ({"method": "adam"}, "one of sgd, adamw"),
+        ({"dropout": 1.0}, "dropout=1.0"),
+        ({"loss": "l2"}, "loss='l2'"),
+        ({"learning_rate": -1.0}, "learning_rate"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        recipe("default", **settings)
+
+
+def test_an_unknown_recipe_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"'papper' is not known; choose from paper, default"):
+        recipe("papper")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_survive_json_and_toml(name: str) -> None:
+    r = recipe(name, channels=(4, 5, 6), patience=None, max_part=9, vertices=Degree(cap=3))
+    assert from_dict(json.loads(json.dumps(to_dict(r)))) == r
+    lines = [f'name = "{r.name}"']
+    for section, values in to_dict(r).items():
+        if section != "name":
+            flat = {k: v for k, v in values.items() if not isinstance(v, dict)}
+            lines += [f"[{section}]", *(f"{k} = {json.dumps(v)}" for k, v in flat.items())]
+    assert from_dict(tomllib.loads("\n".join(lines))).training == r.training
+    assert from_dict({"training": {"epochs": 3}}, base=r).network == r.network
+    with pytest.raises(ConfigurationError, match=r"\[trainig\] is no part of a recipe"):
+        from_dict({"trainig": {}})
+
+
+def test_values_of_the_package_are_plain_data_and_code_is_refused() -> None:
+    chosen = ccn.contractions(5, 2)[:2]
+    for value in (chosen, Neighbourhoods(max_part=4), (1, "a", None, 2.5), ccn.adjacency.Normalised("random_walk")):
+        assert unplain(json.loads(json.dumps(plain(value)))) == (tuple(value) if isinstance(value, list) else value)
+    for code in (torch.sin, Clusters(rings()), lambda g: g):
+        with pytest.raises(ConfigurationError, match="is code, not plain data"):
+            plain(code)
+    with pytest.raises(ConfigurationError, match="os"):
+        unplain({"type": "os.system", "command": "true"})
