@@ -182,6 +182,21 @@ class CCN(nn.Module):
             done.append(layer(f, level, matrices, keep or number < len(scheme.levels)))
             yield done[-1]
 
+    def prepare(self, graphs: Any) -> int:
+        """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.
+
+        The network does so by itself when it first sees a batch. Done before, in a thread of its own, it costs the
+        network no time.
+        """
+        b = self._batch(graphs)
+        scheme = composition(b, self.scheme, self.levels)
+        matrices = Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
+        total = scheme.nbytes
+        if not any(layer.self_product for layer in self.layers):
+            for layer, level in zip(self.layers, scheme.levels, strict=False):
+                total += matrices.prepare(layer.plan(level), level)
+        return total
+
     def _check_skip(self, number: int, level: Level) -> None:
         """Children of different heights need tensors of one kind."""
         used = slice(number - level.reach, number)

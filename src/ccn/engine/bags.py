@@ -53,8 +53,12 @@ def gather(table: Tensor, bag: Bag, weight: Tensor | None = None) -> Tensor:
 
 
 def runs_compiled(x: Tensor) -> bool:
-    """Whether there are compiled kernels for such numbers: on CPUs, where Numba is installed."""
-    return x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64) and _numba()
+    """Whether there are compiled kernels for such numbers: on CPUs, where Numba is installed.
+
+    What PyTorch follows to compile or export it must be PyTorch's own operations.
+    """
+    known = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
+    return known and not torch.compiler.is_compiling() and _numba()
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -53,6 +54,14 @@ class Matrices:
         if self._sparse is None:
             self._sparse = [c.sparse(self.batch, self.dtype) for c in self.channels]
         return self._sparse
+
+    def prepare(self, plan: Plan, level: Level) -> int:
+        """Build what a plan needs on a level, which keeps it; returns its bytes."""
+        if self.compiled(torch.empty(0, dtype=self.dtype, device=self.batch.device)):
+            layout, values = self.layout(plan, level), self.values(plan, level)
+            held: list[Any] = [x for x in layout if isinstance(x, np.ndarray)]
+            return sum(int(x.nbytes) for x in held) + sum(v.numel() * v.element_size() for v in values)
+        return int(self.maps(plan, level).nbytes + self.quantities(plan, level).nbytes)
 
     def maps(self, plan: Plan, level: Level) -> Maps:
         """The index maps of a plan on a level, built once."""

@@ -19,7 +19,7 @@ from ccn.algebra.contractions import Contraction, MatrixClass, Source, preset
 from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
 from ccn.engine.aggregate import aggregate
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, plan
+from ccn.engine.plan import Map, Plan, plan
 from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
 from ccn.layers.activation import Activation
@@ -210,10 +210,13 @@ class Aggregation(nn.Module):
         if self.self_product:
             return self._square(f, level, matrices), None
         weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
-        maps_of = (*self.contractions, *self.contractions_free)
-        p = plan(maps_of, self.order, self.order_out, self.classes, level.of_atoms)
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
-        return aggregate(f, weight, self.bias, p, level, matrices, relu, keep)
+        return aggregate(f, weight, self.bias, self.plan(level), level, matrices, relu, keep)
+
+    def plan(self, level: Level) -> Plan:
+        """The plan of this layer on a level."""
+        maps = (*self.contractions, *self.contractions_free)
+        return plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""

@@ -265,6 +265,12 @@ class Composition:
     leaves: Nodes
     levels: tuple[Level, ...]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays of nodes and pairs."""
+        parts: list[Any] = [self.leaves, *(x for a in self.levels for x in (a.nodes, a.stacked, a.free, a.own))]
+        return sum(v.nbytes for p in parts for v in vars(p).values() if isinstance(v, np.ndarray))
+
     def nodes(self, level: int) -> Nodes:
         """The nodes of a level, 0 for the leaves."""
         return self.levels[level - 1].nodes if level else self.leaves

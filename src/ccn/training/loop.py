@@ -136,8 +136,9 @@ class _Run:
         self.half = machine.precision == "16-mixed"
         self.first = fabric.global_rank == 0
         size, place = recipe.training.batch_size, (fabric.global_rank, fabric.world_size)
-        self.batches = Batches(examples.graphs, examples.train, size, seed, *place)
-        self.held = Batches(examples.graphs, examples.validation, size, None, *place)
+        prepare = getattr(net, "prepare", None)
+        self.batches = Batches(examples.graphs, examples.train, size, seed, *place, prepare=prepare)
+        self.held = Batches(examples.graphs, examples.validation, size, None, *place, prepare=prepare)
         self.steps = recipe.training.epochs * len(self.batches)
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
