@@ -17,6 +17,7 @@ import ccn
 from benchmarks.measure import build, forward_only, interleaved, peak_memory
 from benchmarks.work import FEATURES, generated, molecules, regular
 from benchmarks.yardsticks import GIN, Naive, copy_of, training_step
+from ccn.training.batches import Batches
 
 RESULTS = Path(__file__).parent / "results"
 Row = dict[str, Any]
@@ -73,6 +74,7 @@ def goals(graphs: list[ccn.Graph]) -> list[Row]:
         torch.set_num_threads(threads)  # before the batch is made: the size of its blocks depends on it
         both[threads] = interleaved({"step": _step(net, ccn.batch(wide))}, 5, budget=12)["step"]
     torch.set_num_threads(1)
+    epochs = _epochs(net, wide)
     peak = peak_memory()
     beyond = peak["peak"] - peak["before"]
 
@@ -97,10 +99,25 @@ def goals(graphs: list[ccn.Graph]) -> list[Row]:
         row("peak memory of a step / bytes of activations", beyond / peak["activations"], 4),
         row("index maps / bytes of activations", peak["maps"] / peak["activations"], 2),
         row("one thread / two threads, 1,024 graphs", both[1] / both[2], 1.6, at_most=False),
+        row("epoch in a new order / epoch of the same batches", epochs["shuffled"] / epochs["fixed"], 1.25),
         {"what": "training step / copy of all activations", "value": t["step"] / t["copy"], "limit": "", "met": None},
         {"what": "graphs a second, training", "value": len(graphs) / t["step"], "limit": "", "met": None},
         {"what": "graphs a second, forward", "value": len(graphs) / t["forward"], "limit": "", "met": None},
     ]
+
+
+def _epochs(net: ccn.CCN, graphs: list[ccn.Graph]) -> dict[str, float]:
+    """Seconds of an epoch with batches that come again and are kept, and with batches in another order every time."""
+    pack, rows = ccn.Pack.of(graphs), np.arange(len(graphs))
+    fixed = Batches(pack, rows, 128, prepare=net.prepare)
+    shuffled = Batches(pack, rows, 128, seed=0, prepare=net.prepare)
+    epoch = iter(range(1000))
+
+    def run(batches: Batches) -> None:
+        for b, _ in batches.epoch(next(epoch)):
+            _step(net, b)()
+
+    return interleaved({"fixed": lambda: run(fixed), "shuffled": lambda: run(shuffled)}, 5, budget=15)
 
 
 def sweep(graphs: list[ccn.Graph]) -> list[Row]:

@@ -12,10 +12,7 @@ from statistics import median
 import torch
 
 import ccn
-from ccn.engine import plan
-from ccn.engine.matrices import Matrices
 from ccn.models import CCN
-from ccn.schemes import composition
 
 
 def interleaved(work: Mapping[str, Callable[[], object]], repeats: int, budget: float = 20.0) -> dict[str, float]:
@@ -44,15 +41,8 @@ def forward_only(run: Callable[[], object]) -> Callable[[], None]:
 
 
 def build(net: CCN, graphs: list[ccn.Graph]) -> int:
-    """Batch and index maps from graphs, everything a training step needs; returns the maps' bytes with their values."""
-    b = ccn.batch(graphs)
-    scheme = composition(b, net.scheme, net.levels)
-    matrices = Matrices(b, net.adjacency_channels, torch.float32)
-    total = 0
-    for layer, level in zip(net.layers, scheme.levels, strict=True):
-        p = plan(layer.contractions, layer.order, layer.order_out, layer.classes, level.of_atoms)
-        total += matrices.maps(p, level).nbytes + matrices.quantities(p, level).nbytes
-    return total
+    """Batch and index maps from graphs, everything a training step needs; returns the maps' bytes."""
+    return net.prepare(ccn.batch(graphs))
 
 
 _PEAK = """

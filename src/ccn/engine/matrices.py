@@ -57,10 +57,11 @@ class Matrices:
 
     def prepare(self, plan: Plan, level: Level) -> int:
         """Build what a plan needs on a level, which keeps it; returns its bytes."""
-        if self.compiled(torch.empty(0, dtype=self.dtype, device=self.batch.device)):
+        none = torch.empty(0, dtype=self.dtype, device=self.batch.device)
+        if self.compiled(none):
             layout, values = self.layout(plan, level), self.values(plan, level)
             held: list[Any] = [x for x in layout if isinstance(x, np.ndarray)]
-            return sum(int(x.nbytes) for x in held) + sum(v.numel() * v.element_size() for v in values)
+            return int(sum(x.nbytes for x in held) + sum(v.numel() * v.element_size() for v in values))
         return int(self.maps(plan, level).nbytes + self.quantities(plan, level).nbytes)
 
     def maps(self, plan: Plan, level: Level) -> Maps:
