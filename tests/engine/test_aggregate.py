@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -31,12 +32,32 @@ def _redraw(net: ccn.CCN, seed: int) -> None:
 
 
 def _check(graphs: Sequence[ccn.Graph], seed: int = 0, **options: Any) -> None:
+    """Both forms of the engine, compiled kernels and PyTorch's own operations."""
     net = ccn.CCN(graphs[0].features.shape[1], 2, **{"channels": 3, **options}).double()
     _redraw(net, seed)
-    packed = net.activations(graphs)
+    levels_of = [reference.activations(net, g) for g in graphs]
+    given_values = [x for g in graphs for x in (g.features, g.weights, g.edge_features) if x is not None]
+    wanted = [*net.parameters(), *(x for x in given_values if x.requires_grad)]
+    oracle = reference.forward(net, graphs)
+    probe = torch.randn_like(oracle)
+    expected_gradients = torch.autograd.grad((oracle * probe).sum(), wanted, allow_unused=True)
+    for compiled in (True, False):
+        with patch("ccn.engine.bags._numba", return_value=compiled):
+            _compare(graphs, net.activations(graphs), levels_of)
+            ours = net(graphs)
+            assert _relative(ours, oracle) <= TOLERANCE
+            gradients = torch.autograd.grad((ours * probe).sum(), wanted, allow_unused=True)
+        for got, expected in zip(gradients, expected_gradients, strict=True):
+            if got is None or expected is None:
+                assert got is None or not got.any()
+                assert expected is None or not expected.any()
+            else:
+                assert _relative(got, expected) <= TOLERANCE
+
+
+def _compare(graphs: Sequence[ccn.Graph], packed: list[Any], levels_of: list[Any]) -> None:
     first, atoms = [0] * len(packed), 0
-    for g in graphs:
-        levels = reference.activations(net, g)
+    for g, levels in zip(graphs, levels_of, strict=True):
         for number, level in enumerate(levels):
             for v, node in enumerate(level, start=first[number]):
                 assert packed[number].part(v) == [a + atoms for a in node.part]
@@ -45,18 +66,6 @@ def _check(graphs: Sequence[ccn.Graph], seed: int = 0, **options: Any) -> None:
                 assert float((got - expected).abs().max()) <= TOLERANCE * max(1.0, float(expected.abs().max()))
             first[number] += len(level)
         atoms += g.n
-    given_values = [x for g in graphs for x in (g.features, g.weights, g.edge_features) if x is not None]
-    wanted = [*net.parameters(), *(x for x in given_values if x.requires_grad)]
-    ours, oracle = net(graphs), reference.forward(net, graphs)
-    assert _relative(ours, oracle) <= TOLERANCE
-    probe = torch.randn_like(ours)
-    gradients = [torch.autograd.grad((y * probe).sum(), wanted, allow_unused=True) for y in (ours, oracle)]
-    for got, expected in zip(*gradients, strict=True):
-        if got is None or expected is None:
-            assert got is None or not got.any()
-            assert expected is None or not expected.any()
-        else:
-            assert _relative(got, expected) <= TOLERANCE
 
 
 def _graphs(seed: int, **options: Any) -> list[ccn.Graph]:
@@ -235,3 +244,26 @@ def test_all_and_distinct_are_the_same_functions() -> None:
                 if r is not None:
                     target.weight[:, number[r]] += source.weight[:, i]
     assert _relative(narrow(graphs), wide(graphs)) <= TOLERANCE
+
+
+@pytest.mark.parametrize("channels", [1, 4, 16, 23])
+def test_any_number_of_channels(channels: int) -> None:
+    rng = np.random.default_rng(5)
+    _check([random_graph(n, rng, weighted=True) for n in (4, 1)], channels=channels)
+
+
+def test_threads_share_a_batch() -> None:
+    rng = np.random.default_rng(6)
+    graphs = [random_graph(int(n), rng) for n in rng.integers(1, 8, 12)]
+    net = ccn.CCN(3, 2, channels=4).double()
+    found = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            out = net(graphs)
+            found.append([out, *torch.autograd.grad(out.square().sum(), list(net.parameters()))])
+    finally:
+        torch.set_num_threads(before)
+    for a, b in zip(*found, strict=True):
+        assert _relative(a, b) <= TOLERANCE

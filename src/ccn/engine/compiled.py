@@ -95,7 +95,7 @@ def build_layout(
         section=section[:-1],
         quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
         coefficient=coefficient,
-        moves=coefficient[:, program.slot_moves],
+        moves=np.ascontiguousarray(coefficient[:, program.slot_moves]),
     )
 
 
@@ -147,7 +147,8 @@ class _Call:
             values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
             address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
             work = kernels.work(self.program, self.layout, n, c, one.dtype)
-            calls.append((self.program, self.layout, *share, *address, work, one))
+            size = (one.itemsize,) if own else ()
+            calls.append((self.program, self.layout, *share, *address, *size, work, one))
         if len(calls) == 1:
             kernel(*calls[0])
             return

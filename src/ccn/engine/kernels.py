@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.engine.program import Program
-from ccn.engine.vectors import add, compiled, fill, get, inlined, multiply, multiply_transposed, put
+from ccn.engine.vectors import add, compiled, fill, get, inlined, keep, multiply, multiply_transposed, put, relu
 from ccn.ragged import Int
 
 __all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "work"]
@@ -467,18 +467,18 @@ def forward(
     weights: Address,
     bias: Address,
     c: int,
-    relu: bool,
+    positive: bool,
     output: Address,
     mask: Address,
     result: Address,
     w: Work,
     one: float,
 ) -> None:
-    """The six steps and the invariants, ``result``, for graphs ``first:end``; from n to c channels.
+    """The six steps, with a ReLU if ``positive``, and the invariants, ``result``, for graphs ``first:end``.
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    zero, on, off = one - one, np.uint8(1), np.uint8(0)
+    zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
         _reduced(program, level, graph, n, c, w, one)
@@ -500,12 +500,8 @@ def forward(
             o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
             for i in range(0, length, c):
                 add(w.targets, i, bias, 0, one, c)
-            if mask:
-                for i in range(length):
-                    put(mask, o + i, on if get(w.targets, i, one) > zero else off)
-            if relu:
-                for i in range(length):
-                    put(w.targets, i, max(get(w.targets, i, one), zero))
+            if positive:
+                relu(w.targets, mask + o if mask else 0, length, one)
             if output:
                 for i in range(length):
                     put(output, o + i, get(w.targets, i, one))
@@ -533,6 +529,7 @@ def backward(
     g_f: Address,
     g_weights: Address,
     g_bias: Address,
+    itemsize: int,
     w: Work,
     one: float,
 ) -> None:
@@ -541,7 +538,7 @@ def backward(
     ``transposed`` are the transposes of the mixing matrices. The output or the mask is that after a ReLU; without one
     both are 0. ``g_output`` or ``g_result`` may be 0.
     """
-    zero, on, off = one - one, np.uint8(1), np.uint8(0)
+    zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
         length_x = _reduced(program, level, graph, n, c, w, one)
@@ -557,11 +554,9 @@ def backward(
                     True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.x_at, one
                 )
             if output:
-                for i in range(length):
-                    put(w.targets, i, get(w.targets, i, one) if get(output, o + i, one) > zero else zero)
+                keep(w.targets, output + o * itemsize, length, one, one)
             if mask:
-                for i in range(length):
-                    put(w.targets, i, get(w.targets, i, one) if get(mask, o + i, on) != off else zero)
+                keep(w.targets, mask + o, length, one, np.uint8(1))
             for i in range(0, length, c):
                 add(g_bias, 0, w.targets, i, one, c)
             _combine(True, program, level, values, node, q, c, w, one)

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["add", "compiled", "fill", "get", "inlined", "multiply", "multiply_transposed", "put"]
+__all__ = ["add", "compiled", "fill", "get", "inlined", "keep", "multiply", "multiply_transposed", "put", "relu"]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "fastmath": {"contract"}}
@@ -129,6 +130,74 @@ def fill(to: int, i: int, n: int, value: float) -> None:
     """``to[i : i + n] = value``."""
     for at in range(i, i + n):
         put(to, at, value)
+
+
+@_emitted
+def _relu16(typing: Any, to: Any, i: Any, mask: Any, like: Any) -> Any:
+    """``to[i : i + 16]`` to its positive part and, unless the address ``mask`` is 0, where that is, as bytes."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, size = context.get_value_type(like), _bytes(like)
+        into = _pointer(builder, kind, args[0], args[1], 16)
+        a = builder.load(into, align=size)
+        zero = ir.Constant(a.type, [0.0] * 16)
+        positive = builder.fcmp_ordered(">", a, zero)
+        builder.store(builder.select(positive, a, zero), into, align=size)
+        with builder.if_then(builder.icmp_signed("!=", args[2], ir.Constant(args[2].type, 0))):
+            byte = ir.IntType(8)
+            flags = builder.zext(positive, ir.VectorType(byte, 16))
+            builder.store(flags, _pointer(builder, byte, args[2], args[1], 16), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.intp, like), code
+
+
+@_emitted
+def _keep16(typing: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> Any:
+    """``to[i : i + 16]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind, size = context.get_value_type(like), _bytes(like)
+        other = context.get_value_type(flag)
+        into = _pointer(builder, kind, args[0], args[1], 16)
+        a = builder.load(into, align=size)
+        b = builder.load(_pointer(builder, other, args[2], args[1], 16), align=_bytes(flag))
+        zero = ir.Constant(b.type, [0] * 16)
+        compare = builder.icmp_unsigned if isinstance(other, ir.IntType) else builder.fcmp_ordered
+        kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * 16))
+        builder.store(kept, into, align=size)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp, types.intp, like, flag), code
+
+
+@compiled
+def relu(to: int, mask: int, n: int, one: float) -> None:
+    """``to[:n]`` to its positive part; at ``mask``, unless it is 0, a byte for each that says where that is."""
+    zero, at = one - one, 0
+    while at + 16 <= n:
+        _relu16(to, at, mask, one)
+        at += 16
+    while at < n:
+        positive = get(to, at, one) > zero
+        if not positive:
+            put(to, at, zero)
+        if mask:
+            put(mask, at, np.uint8(positive))
+        at += 1
+
+
+@compiled
+def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
+    """``to[:n]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
+    at = 0
+    while at + 16 <= n:
+        _keep16(to, at, source, one, flag)
+        at += 16
+    while at < n:
+        if not get(source, at, flag) > flag - flag:
+            put(to, at, one - one)
+        at += 1
 
 
 def _multiplier(rows: int, lanes: int) -> Any:
