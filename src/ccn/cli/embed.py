@@ -14,7 +14,7 @@ __all__ = ["embed"]
 
 def embed(
     model: Path,
-    source: str,
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],

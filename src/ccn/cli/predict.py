@@ -14,7 +14,7 @@ __all__ = ["predict"]
 
 def predict(
     model: Path,
-    source: str,
+    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
     output: Annotated[str, Parameter(name=("--output", "-o"))] = "-",
