@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,10 @@ class Shown:
 
 def run(folder: Path, epochs: int, seed: int, *, say: Callable[[str], None] = lambda line: None) -> Shown:
     """Train on MUTAG and predict for new molecules; everything is in the folder."""
-    settings = {"training": {"epochs": epochs, "batch_size": 32}, "splitting": {"fractions": (0.7, 0.1, 0.2)}}
+    settings: dict[str, dict[str, Any]] = {
+        "training": {"epochs": epochs, "batch_size": 32},
+        "splitting": {"fractions": (0.7, 0.1, 0.2)},
+    }
     config = resolve("MUTAG", settings, seed=seed, threads=1)  # batches too small to be shared by threads
     open_folder(folder, resume=False, overwrite=folder.exists() and any(folder.iterdir()))
     done = train_run(config, folder, verbose=True, say=say)

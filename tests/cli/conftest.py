@@ -10,8 +10,10 @@ import pytest
 
 from ccn.cli import app
 
-TINY = ("--order 1 --levels 1 --channels 4 --hidden 8 --epochs 2 --batch-size 16 --threads 1 --features element "
-        "--no-edge-features --contractions distinct").split()  # fmt: skip
+TINY = [
+    *("--order", "1", "--levels", "1", "--channels", "4", "--hidden", "8", "--contractions", "distinct"),
+    *("--epochs", "2", "--batch-size", "16", "--threads", "1", "--features", "element", "--no-edge-features"),
+]
 
 
 def molecules(count: int) -> list[str]:
@@ -26,7 +28,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "smiles", "size", "kind"])
-        rows.writerows([f"m{i}", s, len(s) + 0.25, "acid" if i % 4 == 2 else "other"] for i, s in enumerate(molecules(40)))
+        rows.writerows(
+            [f"m{i}", s, len(s) + 0.25, "acid" if i % 4 == 2 else "other"] for i, s in enumerate(molecules(40))
+        )
     return path
 
 

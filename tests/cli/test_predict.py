@@ -38,7 +38,18 @@ def test_columns_and_order_are_kept_and_a_bad_row_says_why(ccn: Call, run: Path,
 
 
 def test_predictions_are_those_of_the_run(ccn: Call, run: Path, table: Path, tmp_path: Path) -> None:
-    ccn("predict", run / "model.safetensors", table, "-o", tmp_path / "out.tsv", "--quiet", "--chunk", "7", "--threads", "1")
+    ccn(
+        "predict",
+        run / "model.safetensors",
+        table,
+        "-o",
+        tmp_path / "out.tsv",
+        "--quiet",
+        "--chunk",
+        "7",
+        "--threads",
+        "1",
+    )
     with (tmp_path / "out.tsv").open(newline="") as file:
         found = {r["smiles"]: float(r["size_pred"]) for r in csv.DictReader(file, delimiter="\t")}
     for row in rows(run / "predictions.csv"):

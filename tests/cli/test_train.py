@@ -11,6 +11,7 @@ import pytest
 
 from ccn.cli import main
 from ccn.errors import CCNError
+from ccn.training import sealed
 from ccn.training.config import read_config
 
 Call = Callable[..., None]
@@ -19,6 +20,12 @@ Call = Callable[..., None]
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def content(run: Path) -> tuple[object, dict[str, list[float]]]:
+    """Header and weights of a model, to the bit; in the file the keys of the header come in any order."""
+    _, tensors, data = sealed.read(run / "model.safetensors", "ccn model", 1)
+    return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
 
 
 def test_a_run_is_one_folder_with_everything(run: Path) -> None:
@@ -67,7 +74,7 @@ def test_a_resumed_run_is_the_same_and_another_is_refused(
     with pytest.raises(CCNError, match="there is a run already; add --resume"):
         ccn("train", table, *words)
     ccn("train", "--output", again, "--resume", "--quiet")
-    assert (again / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
+    assert content(again) == content(run)
     with pytest.raises(CCNError, match="other settings"):
         ccn("train", "--output", again, "--resume", "--quiet", "--learning-rate", "0.1")
     ccn("train", table, *words, "--overwrite", "--members", "2")
@@ -79,7 +86,7 @@ def test_the_configuration_of_a_run_makes_it_again_and_flags_come_first(
 ) -> None:
     other = tmp_path / "other"
     ccn("train", "--config", run / "config.toml", "--output", other, "--quiet")
-    assert (other / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
+    assert content(other) == content(run)
     third = tmp_path / "third"
     ccn("train", "--config", run / "config.toml", "--output", third, "--quiet", "--epochs", "1", "--patience", "none",
         "--splits-file", run / "splits.json", "--seed", "4")  # fmt: skip

@@ -89,7 +89,7 @@ def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_p
 
 
 def test_what_cannot_be_is_refused_at_once(model: Path, table: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="as .csv or .tsv"):
+    with pytest.raises(ConfigurationError, match=r"as \.csv or \.tsv"):
         predict_file(model, str(table), tmp_path / "out.xlsx")
     with pytest.raises(ConfigurationError, match="no such folder"):
         predict_file(model, str(table), tmp_path / "nowhere" / "out.csv")

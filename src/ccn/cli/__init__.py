@@ -32,9 +32,9 @@ app = App(
     help="""Covariant compositional networks for learning from graphs and molecules.
 
 For example, `ccn train molecules.csv --target pce --output run`, then `ccn predict run new.csv -o out.csv`.""",
-    help_epilogue="""`ccn COMMAND --help` has an example of each. Exit codes: 0 done, 1 something is wrong with the data,
-the settings or a file, 2 the command is not spelled right, 3 a fault of ccn's own, 130 interrupted. With --debug an
-error shows where in the code it arose.""",
+    help_epilogue="""`ccn COMMAND --help` has an example of each. Exit codes: 0 done, 1 something is wrong with
+the data, the settings or a file, 2 the command is not spelled right, 3 a fault of ccn's own, 130 interrupted.
+With --debug an error shows where in the code it arose.""",
     version=__version__,
     version_flags=["--version"],
 )

@@ -58,7 +58,8 @@ def evaluate(
     from ccn.prediction.evaluate import evaluate_on
     from ccn.reports.run import metrics_rows
     from ccn.training.model_file import load
-    from ccn.training.run import json_safe, threads as use
+    from ccn.training.run import json_safe
+    from ccn.training.run import threads as use
 
     with use(threads):
         data, found = evaluate_on(

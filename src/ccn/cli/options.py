@@ -94,7 +94,7 @@ def _flag(kind: Any) -> Any:
 
 def _group(section: str, kind: type) -> type:
     """A dataclass of flags, all of them off, for one section of the configuration."""
-    title = Group(_TITLES.get(section, section.capitalize()), sort_key=10 + list((*OWN, *SECTIONS)).index(section))
+    title = Group(_TITLES.get(section, section.capitalize()), sort_key=10 + [*OWN, *SECTIONS].index(section))
     hints = get_type_hints(kind)
     made = []
     for f in fields(kind):

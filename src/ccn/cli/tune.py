@@ -93,7 +93,13 @@ def tune(
     resolve(source or (output if resume else None), flags, file, recipe=recipe, seed=seed, threads=threads)  # type: ignore[arg-type]
     before = open_folder(output, resume=resume, overwrite=overwrite)
     settings = resolve(source, flags, {**(before or {}), **file}, recipe=recipe, seed=seed, threads=threads)
-    kept = {f"{name}.{key}" for section in (file, flags) for name, part in section.items() if isinstance(part, dict) for key in part}
+    kept = {
+        f"{name}.{key}"
+        for section in (file, flags)
+        for name, part in section.items()
+        if isinstance(part, dict)
+        for key in part
+    }
     try:
         found = search(settings, output, trials, kept=kept, time_limit=time_limit, say=say(quiet))
     except KeyboardInterrupt:

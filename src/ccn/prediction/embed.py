@@ -103,7 +103,7 @@ def _npy(path: Path, header: list[str], width: int, suffix: str) -> Iterator[_Wr
 
         def head() -> None:
             about = {"descr": "<f4", "fortran_order": False, "shape": (count, width)}
-            np.lib.format.write_array_header_1_0(file, about)  # type: ignore[arg-type]
+            np.lib.format.write_array_header_1_0(file, about)
 
         def write(rows: Chunk, numbers: NDArray[np.float32], why: list[str], /) -> None:
             nonlocal count

@@ -89,7 +89,9 @@ class Output:
     def __enter__(self) -> Self:
         try:
             # Opened so that a row which cannot be written is an error at once, and lines end alike everywhere.
-            self.file = sys.stdout if self.pipe else self.part.open("a" if self.done else "w", encoding="utf-8", newline="")
+            self.file = (
+                sys.stdout if self.pipe else self.part.open("a" if self.done else "w", encoding="utf-8", newline="")
+            )
             if self.done:
                 self.file.truncate(self.bytes)
         except OSError as error:
@@ -130,7 +132,9 @@ class Output:
         write_atomically(self.record, json.dumps(data).encode())
         self.saved = time.monotonic()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.pipe:
             return
         try:

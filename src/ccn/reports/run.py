@@ -39,7 +39,10 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config) -> str:
     """The report."""
     n, t = config.recipe.network, config.recipe.training
-    ended = ", ".join(f"{m['epochs']} epochs ({_ENDS[m['ended']]}), the best number {m['best_epoch']} from 0" for m in found["members"])
+    ended = ", ".join(
+        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), the best number {m['best_epoch']} from 0"
+        for m in found["members"]
+    )
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
@@ -58,22 +61,25 @@ def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], 
         width = ", ".join(f"{name} {figure(w)}" for name, w in held["mean_width"].items())
         lines += [
             "",
-            f"Intervals of {100 * held['level']:.0f} % held {100 * held['coverage']:.1f} % of the targets of "
-            f"{held['rows']} test rows; their mean width: {width}.",
+            (
+                f"Intervals of {100 * held['level']:.0f} % held {100 * held['coverage']:.1f} % of the targets of "
+                f"{held['rows']} test rows; their mean width: {width}."
+            ),
         ]
     lines += [
         "",
         "## How it was made",
         "",
-        f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
-        f"member{'s' * (t.members > 1)}, {ended}; seed {config.seed}; {found['seconds']:.0f} s. "
-        "All settings: config.toml. The same again: `ccn train --config config.toml --output another`.",
+        (
+            f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
+            f"member{'s' * (t.members > 1)}, {ended}; seed {config.seed}; {found['seconds']:.0f} s. "
+            "All settings: config.toml. The same again: `ccn train --config config.toml --output another`."
+        ),
         "",
         "## How to use it",
         "",
         "```",
-        f"ccn predict {folder.name} new.csv -o predictions.csv"
-        + (" --interval 0.9" if found.get("interval") else ""),
+        f"ccn predict {folder.name} new.csv -o predictions.csv" + (" --interval 0.9" if found.get("interval") else ""),
         f"ccn evaluate {folder.name} other.csv",
         f"ccn info {folder.name}",
         "```",

@@ -102,7 +102,7 @@ def resolve(
     return Config(
         str(file["source"]),
         made,
-        **own,  # type: ignore[arg-type]
+        **own,
         seed=_whole("seed", seed, 0),
         threads=None if threads == "none" else _whole("threads", threads, 1),
     )

@@ -79,7 +79,7 @@ def deal(data: Dataset, config: Config) -> Dealt:
             groups=None if config.data.group_column is None else data.groups,
             duplicates=s.duplicates,
         )[0]
-    labelled = ~np.isnan(data.targets).all(axis=1)
+    labelled = np.isnan(data.targets).sum(axis=1) < data.targets.shape[1]
     train, validation, test = (rows[labelled[rows]] for rows in (split.train, split.validation, split.test))
     if not len(train):
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")

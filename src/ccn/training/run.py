@@ -146,7 +146,9 @@ def train_run(
 
 
 def _what(data: Dataset) -> str:
-    names = ", ".join(data.target_names[:5]) + (f" and {len(data.target_names) - 5} more" * (len(data.target_names) > 5))
+    names = ", ".join(data.target_names[:5]) + (
+        f" and {len(data.target_names) - 5} more" * (len(data.target_names) > 5)
+    )
     if data.task == "regression":
         return f"{names} (numbers)"
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"

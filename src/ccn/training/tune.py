@@ -154,7 +154,9 @@ def search(
                 say(f"trial {len(ended) + 1} of {trials}: {error}")
             else:
                 study.tell(trial, value)
-                say(f"trial {len(ended) + 1} of {trials}: validation {monitor} {value:.4g}, best {study.best_value:.4g}")
+                say(
+                    f"trial {len(ended) + 1} of {trials}: validation {monitor} {value:.4g}, best {study.best_value:.4g}"
+                )
             _write(folder, study, monitor)
     if not study.get_trials(deepcopy=False, states=(state.COMPLETE,)):
         raise ConfigurationError("no trial came to its end; look at the messages above and give other settings")
