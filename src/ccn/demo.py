@@ -12,7 +12,7 @@ import numpy as np
 
 from ccn.prediction.stream import Options, predict_file
 from ccn.training.config import resolve
-from ccn.training.run import open_folder, train_run
+from ccn.training.run import check_folder, train_run
 
 __all__ = ["MOLECULES", "Shown", "run"]
 
@@ -50,7 +50,7 @@ def run(folder: Path, epochs: int, seed: int, *, say: Callable[[str], None] = la
         "splitting": {"fractions": (0.7, 0.1, 0.2)},
     }
     config = resolve("MUTAG", settings, seed=seed, threads=1)  # batches too small to be shared by threads
-    open_folder(folder, resume=False, overwrite=folder.exists() and any(folder.iterdir()))
+    check_folder(folder, resume=False, overwrite=folder.exists() and any(folder.iterdir()))
     done = train_run(config, folder, verbose=True, say=say)
     with (folder / "predictions.csv").open(newline="", encoding="utf-8") as file:
         known = [row["class"] for row in csv.DictReader(file)]

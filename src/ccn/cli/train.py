@@ -75,9 +75,9 @@ def train(
     """
     from ccn.cli.show import print_json, say, table
     from ccn.reports.run import metrics_rows
-    from ccn.training.config import read_config, resolve
+    from ccn.training.config import merged, read_config, resolve
     from ccn.training.machine import is_first
-    from ccn.training.run import json_safe, open_folder, train_run
+    from ccn.training.run import check_folder, json_safe, train_run
 
     flags = o.given(
         data=data,
@@ -90,10 +90,8 @@ def train(
     )
     first = is_first()
     file: dict[str, Any] = {} if config is None else read_config(config)
-    # What is wrong with the settings is said before the folder is touched.
-    resolve(source or (output if resume else None), flags, file, recipe=recipe, seed=seed, threads=threads)  # type: ignore[arg-type]
-    before = open_folder(output, resume=resume, overwrite=overwrite) if first else None
-    settings = resolve(source, flags, {**(before or {}), **file}, recipe=recipe, seed=seed, threads=threads)
+    before = check_folder(output, resume=resume, overwrite=overwrite) if first or resume else None
+    settings = resolve(source, flags, merged(before or {}, file), recipe=recipe, seed=seed, threads=threads)
     tell = say(quiet or not first)
     try:
         done = train_run(

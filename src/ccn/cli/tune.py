@@ -76,8 +76,8 @@ def tune(
     """
     from ccn.cli.show import print_json, say, table
     from ccn.reports.run import figure
-    from ccn.training.config import read_config, resolve
-    from ccn.training.run import open_folder
+    from ccn.training.config import merged, read_config, resolve
+    from ccn.training.run import check_folder
     from ccn.training.tune import search
 
     flags = o.given(
@@ -90,9 +90,8 @@ def tune(
         training=training,
     )
     file: dict[str, Any] = {} if config is None else read_config(config)
-    resolve(source or (output if resume else None), flags, file, recipe=recipe, seed=seed, threads=threads)  # type: ignore[arg-type]
-    before = open_folder(output, resume=resume, overwrite=overwrite)
-    settings = resolve(source, flags, {**(before or {}), **file}, recipe=recipe, seed=seed, threads=threads)
+    before = check_folder(output, resume=resume, overwrite=overwrite)
+    settings = resolve(source, flags, merged(before or {}, file), recipe=recipe, seed=seed, threads=threads)
     kept = {
         f"{name}.{key}"
         for section in (file, flags)
@@ -101,7 +100,7 @@ def tune(
         for key in part
     }
     try:
-        found = search(settings, output, trials, kept=kept, time_limit=time_limit, say=say(quiet))
+        found = search(settings, output, trials, kept=kept, time_limit=time_limit, resume=resume, say=say(quiet))
     except KeyboardInterrupt:
         say(quiet)(f"interrupted; go on with: ccn tune --output {output} --trials {trials} --resume")
         raise

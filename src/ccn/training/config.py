@@ -25,7 +25,7 @@ from ccn.training.machine import Machine
 from ccn.training.recipe import RECIPES, SECTIONS, Recipe, plain
 from ccn.training.recipe import recipe as named
 
-__all__ = ["Config", "Data", "Splitting", "parse", "read_config", "resolve", "to_dict", "to_toml"]
+__all__ = ["Config", "Data", "Splitting", "merged", "parse", "read_config", "resolve", "to_dict", "to_toml"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,12 @@ def resolve(
         seed=_whole("seed", seed, 0),
         threads=None if threads == "none" else _whole("threads", threads, 1),
     )
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two parsed files as one; what the second says comes first."""
+    sections = {k: {**base[k], **v} for k, v in over.items() if isinstance(v, dict) and isinstance(base.get(k), dict)}
+    return {**base, **over, **sections}
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -292,6 +292,7 @@ def _home(key: str) -> tuple[str, str]:
     if name not in names or (section and section not in SECTIONS):
         near = get_close_matches(name, names, n=1)
         raise ConfigurationError(
-            f"{key}: a recipe has no such field; " + (f"did you mean {near[0]}?" if near else f"choose from {names}")
+            f"{key.replace('__', '.')}: a recipe has no such field; "
+            + (f"did you mean {near[0]}?" if near else f"choose from {names}")
         )
     return section or _HOME[name], name

@@ -34,7 +34,7 @@ from ccn.training.machine import is_first
 from ccn.training.model import Model
 from ccn.training.sealed import write_atomically
 
-__all__ = ["LEVEL", "Result", "coverage", "open_folder", "threads", "train_run"]
+__all__ = ["LEVEL", "Result", "begin_folder", "check_folder", "coverage", "threads", "train_run"]
 
 LEVEL = 0.9  # of the intervals that are reported
 CONFIG, MODEL = "config.toml", "model.safetensors"
@@ -50,8 +50,8 @@ class Result:
     metrics: Mapping[str, Any]
 
 
-def open_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, Any] | None:
-    """Make the folder of a run, and give the configuration of the run that is gone on with, if any.
+def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, Any] | None:
+    """The configuration of the run in the folder that is gone on with, if any; nothing is written yet.
 
     A folder with something in it is taken only to resume or overwrite the run in it; what is not a run is left alone.
     """
@@ -60,18 +60,23 @@ def open_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, Any
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder}: a file, not a folder; choose another output")
     if not folder.exists() or not any(folder.iterdir()):
-        folder.mkdir(parents=True, exist_ok=True)
         return None
     run = (folder / CONFIG).is_file()
     if resume and run:
         return read_config(folder / CONFIG)
     if overwrite and run:
-        shutil.rmtree(folder)
-        folder.mkdir()
         return None
     if not run:
         raise FileError(f"{folder}: not empty and not a run of ccn; choose another output")
     raise FileError(f"{folder}: there is a run already; add --resume to go on with it, or --overwrite to replace it")
+
+
+def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
+    """Make the folder that :func:`check_folder` allowed, in the place of an older run unless that is gone on with."""
+    if not resume and (folder / CONFIG).is_file():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / CONFIG, to_toml(config).encode())
 
 
 @contextmanager
@@ -97,11 +102,9 @@ def train_run(
     verbose: bool = False,
     say: Say = lambda line: None,
 ) -> Result:
-    """Train as the configuration says, into a folder that :func:`open_folder` has made."""
+    """Train as the configuration says, into a folder that :func:`check_folder` has allowed."""
     began = time.monotonic()
     first = is_first()
-    if first:
-        write_atomically(folder / CONFIG, to_toml(config).encode())
     data = read_data(config)
     dealt = deal(data, config)
     say(str(data))
@@ -110,6 +113,7 @@ def train_run(
     sizes["test"] = len(dealt.test)
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
     if first:
+        begin_folder(folder, config, resume=resume)
         save_splits(folder / "splits.json", [dealt.split], data.pack if data.smiles is None else data.smiles)
         data.write_dropped(folder / "dropped.csv")
     inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)

@@ -22,7 +22,7 @@ from ccn.training.data import deal, read_data
 from ccn.training.fit import Parts, Run, fit
 from ccn.training.inputs import Inputs
 from ccn.training.metrics import better
-from ccn.training.run import CONFIG, threads
+from ccn.training.run import begin_folder, threads
 from ccn.training.sealed import write_atomically
 
 __all__ = ["SPACE", "Found", "search"]
@@ -54,6 +54,7 @@ def search(
     folder: Path,
     trials: int,
     *,
+    resume: bool = False,
     kept: Collection[str] = (),
     time_limit: float | None = None,
     say: Callable[[str], None] = lambda line: None,
@@ -62,8 +63,9 @@ def search(
 
     Args:
         config: what is not searched.
-        folder: made by :func:`ccn.training.run.open_folder`.
+        folder: allowed by :func:`ccn.training.run.check_folder`.
         trials: in all, with those of an earlier run.
+        resume: go on with the search in the folder.
         kept: settings such as ``network.levels`` that are not searched.
         time_limit: seconds after which no new trial begins.
         say: told of every trial.
@@ -81,7 +83,6 @@ def search(
     monitor = config.recipe.training.monitor
     smaller = better(monitor, 0.0, 1.0)
     began = time.monotonic()
-    write_atomically(folder / CONFIG, to_toml(config).encode())
     data = read_data(config)
     dealt = deal(data, config)
     rows = np.concatenate([dealt.parts.validation, dealt.parts.calibration])
@@ -91,6 +92,7 @@ def search(
     say(str(data))
     inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)
     graphs = inputs.vertices(data.pack)
+    begin_folder(folder, config, resume=resume)
     study = optuna.create_study(
         storage=JournalStorage(JournalFileBackend(str(folder / "study.log"))),
         study_name="ccn",
