@@ -20,7 +20,7 @@ $(VENV)/.bench: $(VENV)/.base
 	@$(PIP) -e ".[bench]"
 	@touch $@
 
-demo: $(VENV)/.base  ## train on MUTAG and compare with message passing
+demo: $(VENV)/.base  ## train on MUTAG, save the model, predict for three new molecules
 	@$(BIN)/ccn demo
 
 lint: $(VENV)/.dev

@@ -161,3 +161,33 @@ def test_what_is_written_is_read_back_and_other_columns_are_refused() -> None:
             molecule_features(written)
     with pytest.raises(ConfigurationError, match="molecule features 'mine': choose from"):
         molecule_features({"name": "mine"})
+
+
+@pytest.mark.parametrize(
+    ("smiles", "number"),
+    [
+        ("O=[N+]([O-])c1cccc2ccccc12", 39),
+        ("O=[N+]([O-])c1ccc2ncccc2c1", 18),
+        ("O=[N+]([O-])c1ccc2c(c1)Cc1ccccc1-2", 71),
+    ],
+)
+def test_molecules_are_read_as_the_graphs_of_mutag(smiles: str, number: int) -> None:
+    """1-nitronaphthalene, 6-nitroquinoline and 2-nitrofluorene are among them, with labels and all."""
+    networkx = pytest.importorskip("networkx")
+    from ccn.datasets import load
+
+    def labelled(graph: Graph) -> object:
+        made = networkx.Graph()
+        made.add_nodes_from((i, {"x": row}) for i, row in enumerate(graph.features.tolist()))
+        assert graph.edge_features is not None
+        made.add_edges_from(
+            (int(a), int(b), {"x": row})
+            for (a, b), row in zip(graph.edges.tolist(), graph.edge_features.tolist(), strict=True)
+        )
+        return made
+
+    def same(a: dict[str, object], b: dict[str, object]) -> bool:
+        return a == b
+
+    found, known = labelled(Graph.from_smiles(smiles, features="mutag")), labelled(load("MUTAG").graphs[number])
+    assert networkx.is_isomorphic(found, known, node_match=same, edge_match=same)

@@ -19,7 +19,7 @@ from ccn.datasets.tables import TABLE_SUFFIXES, suffix_of
 from ccn.datasets.tu import read_tu
 from ccn.errors import ConfigurationError, DataError
 
-__all__ = ["Dataset", "Remark", "Statistics", "from_objects", "load", "read_tu"]
+__all__ = ["Dataset", "Remark", "Statistics", "from_objects", "load", "options_of", "read_tu"]
 
 _STORED_FROM = 200_000  # bytes of source from which a store is worth its while
 _NOT_STORED = ("n_jobs", "progress", "strict")  # options on which the content of a data set does not depend
@@ -108,18 +108,33 @@ def load(
     if not isinstance(source, str | Path):
         data = from_objects(source, targets, **options)
         return _draw(data, draw, seed)
-    entry = registry.entry_of(source) if isinstance(source, str) else None
-    if entry is not None:
-        where, name, kind = (registry.locate(entry).path if path is None else Path(path)), entry.name, entry.kind
-    else:
-        where = Path(source)
-        if not where.exists():
-            raise DataError(
-                f"{source}: no data set of this name and no such file; the names are {', '.join(registry.ENTRIES)}"
-            )
-        name, kind = None, _kind(where)
+    where, name, kind = _find(source, path)
     data = _read(_READERS[kind], where, name, store, options)
     return _draw(data if targets is None else data.with_targets(targets), draw, seed)
+
+
+def options_of(source: str | Path) -> set[str]:
+    """The options that :func:`load` passes on to the reader of this name or path.
+
+    Example:
+        >>> "smiles_column" in options_of("MUTAG")
+        False
+
+    """
+    return _options(_READERS[_find(source)[2]].read)
+
+
+def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str | None, str]:
+    """Where a source lies, its name if it has one, and which reader reads it."""
+    entry = registry.entry_of(source) if isinstance(source, str) else None
+    if entry is not None:
+        return (registry.locate(entry).path if path is None else Path(path)), entry.name, entry.kind
+    where = Path(source)
+    if not where.exists():
+        raise DataError(
+            f"{source}: no data set of this name and no such file; the names are {', '.join(registry.ENTRIES)}"
+        )
+    return where, None, _kind(where)
 
 
 def _read(reader: _Reader, path: Path, name: str | None, store: bool, options: dict[str, Any]) -> Dataset:

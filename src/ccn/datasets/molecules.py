@@ -22,7 +22,7 @@ from ccn.errors import DataError, GraphError
 from ccn.features.molecules import MoleculeFeatures, molecule_features
 from ccn.pack import Pack
 
-__all__ = ["Molecules", "dataset_of_molecules", "pack_molecules", "read_molecules"]
+__all__ = ["Molecules", "convert", "dataset_of_molecules", "pack_molecules", "read_molecules"]
 
 _CHUNK = 1000  # molecules that a worker takes at a time
 _SERIAL = 4000  # up to so many, starting workers costs more than they save
@@ -74,7 +74,7 @@ def _counts(mol: Any, elements: Sequence[str]) -> list[int]:
     return list(found.values())
 
 
-def _convert(
+def convert(
     smiles: Sequence[str], features: MoleculeFeatures, canonical: bool, elements: Sequence[str]
 ) -> tuple[Any, ...]:
     """The work on one chunk, in a worker: arrays of all its molecules one after another, and what is odd."""
@@ -185,10 +185,10 @@ def _each(
 
     jobs = cpu_count() if n_jobs is None else n_jobs
     if jobs == 1 or len(chunks) * _CHUNK <= _SERIAL:
-        return (_convert(chunk, features, canonical, elements) for chunk in chunks)
+        return (convert(chunk, features, canonical, elements) for chunk in chunks)
     # joblib's processes, unlike those of the standard library, do not run the user's script once more.
     work = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-    done: Iterable[tuple[Any, ...]] = work(delayed(_convert)(chunk, features, canonical, elements) for chunk in chunks)
+    done: Iterable[tuple[Any, ...]] = work(delayed(convert)(chunk, features, canonical, elements) for chunk in chunks)
     return done
 
 

@@ -35,6 +35,7 @@ _PARTS = (
     "edge_labels",
     "edge_attributes",
 )
+_MOLECULES = {"MUTAG": "mutag"}  # whose labels are known, as sets of features of molecules
 
 
 def is_tu(folder: Path) -> bool:
@@ -172,4 +173,5 @@ def read_tu(
     else:
         targets, classes = encode_classes(values.astype(np.int64).T.tolist())
         data = Dataset(name, pack, targets, names, "classification", classes)
-    return replace(data, vertex_names=vertex_names, edge_names=edge_names)
+    options = {"features": _MOLECULES[name], "hydrogens": False} if name in _MOLECULES else {}
+    return replace(data, vertex_names=vertex_names, edge_names=edge_names, options=options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ class Run:
         time_limit: seconds for all members together; what there is by then is the model.
         tensorboard: also write a TensorBoard log.
         verbose: show a progress bar.
+        watch: is given the row of every epoch.
 
     """
 
@@ -56,6 +57,7 @@ class Run:
     time_limit: float | None = None
     tensorboard: bool = False
     verbose: bool = False
+    watch: Callable[[Mapping[str, float]], None] | None = None
 
 
 def split(targets: Floats, validation: float, seed: int, *, classification: bool, calibration: bool) -> Parts:
@@ -135,6 +137,7 @@ def fit(
             time_limit=left,
             log_tensorboard=run.tensorboard,
             verbose=run.verbose,
+            watch=run.watch,
             title=f"member {i + 1} of {settings.members}" if settings.members > 1 else "training",
         )
         members.append(net.eval())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,24 +33,35 @@ def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
 
 @contextmanager
 def progress_bar(total: int, title: str, shown: bool) -> Iterator[Tell]:
-    """A bar of ``total`` batches on standard error, with the last epoch's figures; silent unless ``shown``."""
+    """A bar of ``total`` batches on standard error with the last epoch's losses; a line per epoch where that is no
+    terminal, and nothing unless ``shown``.
+    """
     if not shown:
         yield lambda done, row=None: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, row=None: None if row is None else print(_figures(title, row), file=sys.stderr, flush=True)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[figures]}"), console=Console(stderr=True)) as bar:
+    with Progress(*columns, TextColumn("{task.fields[figures]}"), console=console) as bar:
         task = bar.add_task(title, total=total, figures="")
 
         def tell(done: int, row: Mapping[str, float] | None = None) -> None:
             bar.update(task, completed=done)
             if row is not None:
-                shown = {k: v for k, v in row.items() if k not in ("epoch", "step", "seconds", "learning_rate")}
-                bar.update(task, figures=" ".join(f"{k} {v:.4g}" for k, v in shown.items()))
+                bar.update(task, figures=_figures("", row))
 
         yield tell
+
+
+def _figures(title: str, row: Mapping[str, float]) -> str:
+    named = {"train_loss": "loss", "validation_loss": "validation"}
+    shown = ", ".join(f"{name} {row[key]:.4g}" for key, name in named.items() if key in row)
+    return f"{title + ', ' if title else ''}epoch {row['epoch']:.0f}: {shown}"
 
 
 @contextmanager

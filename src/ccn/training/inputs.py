@@ -47,7 +47,7 @@ class Inputs:
     @classmethod
     def of_dataset(cls, data: Dataset, train: Int, features: Features) -> Inputs:
         """The same for a data set, which may have been read with another set of properties than the recipe's."""
-        how = data.options if data.smiles is not None else {}
+        how = data.options
         known = "features" in how
         own = replace(features, molecules=how["features"], hydrogens=how["hydrogens"]) if known else features
         return cls.fit(data.pack.select(train), own, molecules=known)

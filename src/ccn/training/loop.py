@@ -15,7 +15,7 @@ import hashlib
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +57,7 @@ def train(
     time_limit: float | None = None,
     log_tensorboard: bool = False,
     verbose: bool = False,
+    watch: Callable[[Mapping[str, float]], None] | None = None,
     title: str = "training",
 ) -> Progress:
     """Train a network; it is left with the weights of its best epoch on the validation part, or of the last.
@@ -74,6 +75,7 @@ def train(
         time_limit: seconds of training after which the run writes a checkpoint and stops.
         log_tensorboard: also write a TensorBoard log into the folder.
         verbose: show a progress bar.
+        watch: is given the row of every epoch, and may end the run by an error of its own.
         title: what the bar is called.
 
     Returns:
@@ -112,6 +114,8 @@ def train(
                     write_history(folder / "history.csv", progress.history)
                 tell(progress.step, row)
                 log(row)
+                if watch is not None:
+                    watch(row)
     net.load_state_dict(best or net.state_dict())
     return progress
 

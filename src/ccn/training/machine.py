@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "is_first"]
 
 
 @dataclass(frozen=True)
@@ -43,3 +44,9 @@ class Machine:
         )
         made.launch()
         return made
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes and speaks; told by what torchrun, SLURM and Fabric leave behind."""
+    ranks = (os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "SLURM_PROCID"))
+    return int(next((r for r in ranks if r is not None), "0")) == 0

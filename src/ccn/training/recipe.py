@@ -201,8 +201,8 @@ RECIPES: dict[str, Recipe] = {
 }
 """The recipes that have a name."""
 
-_SECTIONS = {"features": Features, "network": Network, "optimiser": Optimiser, "training": Training}
-_HOME = {f.name: section for section, kind in _SECTIONS.items() for f in fields(kind)}
+SECTIONS = {"features": Features, "network": Network, "optimiser": Optimiser, "training": Training}
+_HOME = {f.name: section for section, kind in SECTIONS.items() for f in fields(kind)}
 
 
 def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
@@ -216,7 +216,7 @@ def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
 
 def to_dict(r: Recipe) -> dict[str, Any]:
     """The recipe as plain data for JSON and TOML; fields that are None are left out."""
-    return {"name": r.name, **{section: plain(getattr(r, section)) for section in _SECTIONS}}
+    return {"name": r.name, **{section: plain(getattr(r, section)) for section in SECTIONS}}
 
 
 def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
@@ -226,8 +226,8 @@ def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
     for section, values in data.items():
         if section == "name":
             continue
-        if section not in _SECTIONS or not isinstance(values, Mapping):
-            raise ConfigurationError(f"[{section}] is no part of a recipe; its parts are {', '.join(_SECTIONS)}")
+        if section not in SECTIONS or not isinstance(values, Mapping):
+            raise ConfigurationError(f"[{section}] is no part of a recipe; its parts are {', '.join(SECTIONS)}")
         settings.update({f"{section}__{name}": value for name, value in values.items()})
     return made.override(**settings)
 
@@ -244,7 +244,7 @@ def plain(value: Any) -> Any:
         return value.to_json()  # a definition of vertex features
     if is_dataclass(value) and type(value).__module__.startswith("ccn."):
         given = {f.name: plain(getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) is not None}
-        if type(value) in _SECTIONS.values():
+        if type(value) in SECTIONS.values():
             return given
         if type(value).__name__ in _kinds():
             return {"type": type(value).__name__, **given}
@@ -288,10 +288,11 @@ def _as_field(value: Any) -> Any:
 def _home(key: str) -> tuple[str, str]:
     """The section and the field that a setting means: ``epochs``, ``training.epochs`` or ``training__epochs``."""
     section, _, name = key.replace("__", ".").rpartition(".")
-    names = [f.name for f in fields(_SECTIONS[section])] if section in _SECTIONS else list(_HOME)
-    if name not in names or (section and section not in _SECTIONS):
+    names = [f.name for f in fields(SECTIONS[section])] if section in SECTIONS else list(_HOME)
+    if name not in names or (section and section not in SECTIONS):
         near = get_close_matches(name, names, n=1)
         raise ConfigurationError(
-            f"{key}: a recipe has no such field; " + (f"did you mean {near[0]}?" if near else f"choose from {names}")
+            f"{key.replace('__', '.')}: a recipe has no such field; "
+            + (f"did you mean {near[0]}?" if near else f"choose from {names}")
         )
     return section or _HOME[name], name

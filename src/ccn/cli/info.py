@@ -1,0 +1,53 @@
+"""``ccn info``: what a model file says of itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ccn.cli.options import Flag
+
+__all__ = ["info"]
+
+
+def info(model: Path, /, *, json: Flag = False) -> None:
+    """Show what a model predicts, from what, how good it is and how it was made.
+
+    For example, `ccn info run`, or `ccn info model.safetensors --json`.
+
+    Parameters
+    ----------
+    model: Path
+        A model file or the folder of a run.
+    json: bool
+        Print all that the file says as JSON.
+
+    """
+    from ccn.cli.show import print_json, table
+    from ccn.reports.run import metrics_rows
+    from ccn.training.model_file import describe
+
+    found = describe(model)
+    if json:
+        print_json(found)
+        return
+    task, inputs, network, about = found["task"], found["inputs"], found["network"], found["about"]
+    features = "as the graphs bring them" if inputs["molecules"] is None else f"molecules, set {inputs['molecules']!r}"
+    rows = {
+        "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
+        "classes": ", ".join(map(str, task["classes"])),
+        "reads": f"{features}{', with hydrogens' * inputs['hydrogens']}; vertices {inputs['vertices']['kind']}",
+        "SMILES column": about.get("smiles_column") or "",
+        "network": f"order {network['order']}, {network['levels']} levels, channels {network['channels']}, "
+        f"contractions {network['contractions']}",
+        "members": str(found["members"]),
+        "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
+        "recipe": found["recipe"]["name"],
+        "trained on": f"{about.get('data', '?')}, "
+        + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
+        "fingerprint of the data": about.get("fingerprint", "")[:16],
+        "seed": str(about.get("seed", "")),
+        "made by": f"ccn {found['ccn']}",
+    }
+    table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
+    if about.get("metrics"):
+        table("How good it is", *metrics_rows(about["metrics"]))

@@ -1,0 +1,58 @@
+"""What the commands say: lines and tables on standard error, results for machines on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["print_json", "rows_bar", "say", "table"]
+
+
+def say(quiet: bool) -> Callable[[str], None]:
+    """A function that prints a line on standard error, or nothing."""
+    if quiet:
+        return lambda line: None
+    return lambda line: print(line, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """Print for machines."""
+    print(json.dumps(value, indent=1, default=str))
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+
+    made = Table(title=title, title_justify="left", show_header=any(head))
+    for i, name in enumerate(head):
+        made.add_column(name, justify="right" if i and any(head) else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*row)
+    Console().print(made)
+
+
+@contextmanager
+def rows_bar(quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A line that counts rows on a terminal, with their number per second."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("reading")
+        began: list[tuple[float, int]] = []
+
+        def tell(rows: int) -> None:
+            began.append((time.monotonic(), rows)) if not began else None
+            seconds, before = time.monotonic() - began[0][0], began[0][1]
+            rate = f", {(rows - before) / seconds:,.0f} rows/s" if seconds > 1 else ""
+            bar.update(task, description=f"{rows:,} rows{rate}")
+
+        yield tell

@@ -1,0 +1,209 @@
+"""From a table of molecules to the same table with predictions, in constant memory."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import shutil
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ccn.datasets.schema import find_schema, parses
+from ccn.datasets.tables import Chunk, Table, find_column, open_table
+from ccn.errors import ConfigurationError
+from ccn.prediction import answers
+from ccn.prediction.output import Output
+from ccn.prediction.workers import Job, Mapper, Smiles, processes
+from ccn.training import model_file
+from ccn.training.model import Model
+
+__all__ = ["CHUNK", "Done", "Options", "answered", "mapper", "predict_file", "smiles_place", "source_table"]
+
+CHUNK = 1000  # rows that are answered together
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file of molecules is answered.
+
+    Attributes:
+        smiles_column: by default that of training if the table has it, else found.
+        interval: the probability of the intervals wanted.
+        device: ``cpu``, ``cuda``, ..
+        threads: processes on this machine; by default one per core.
+        cluster: the address of a Dask scheduler, or ``local``.
+        chunk: rows that are answered together.
+
+    """
+
+    smiles_column: str | None = None
+    interval: float | None = None
+    device: str = "cpu"
+    threads: int | None = None
+    cluster: str | None = None
+    chunk: int = CHUNK
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done: rows of the table, those among them without an answer, those done by an earlier run, seconds."""
+
+    rows: int
+    without: int
+    before: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of this run."""
+        return (self.rows - self.before) / max(self.seconds, 1e-9)
+
+
+@contextmanager
+def source_table(source: str) -> Iterator[Table]:
+    """The table in a file, or with ``-`` on standard input, which is kept in a temporary file while it is read.
+
+    On standard input a first line with a SMILES and no name of a column is taken for a row.
+    """
+    if source != "-":
+        yield open_table(source)
+        return
+    with tempfile.TemporaryDirectory(prefix="ccn-") as folder:
+        path = Path(folder) / "standard input.csv"
+        with path.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        table = open_table(path)
+        if not any("smiles" in name.lower() for name in table.columns) and any(map(parses, table.columns)):
+            table = open_table(path, header=False)
+        yield table
+
+
+def smiles_place(table: Table, model: Model, named: str | None) -> int:
+    """Which column holds the SMILES."""
+    trained = model.about.get("smiles_column")
+    if named is None and trained in table.columns:
+        named = trained
+    return find_column(table, find_schema(table, smiles_column=named, target_columns=()).smiles, "smiles_column")
+
+
+def model_path(path: str | Path) -> Path:
+    """The file of a model, or the one in a run's folder."""
+    path = Path(path)
+    return path / "model.safetensors" if path.is_dir() else path
+
+
+@contextmanager
+def mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Mapper]:
+    """Whoever answers the chunks."""
+    import joblib
+
+    if options.chunk < 1:
+        raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
+    count = options.threads or joblib.cpu_count()
+    if options.cluster is not None:
+        from ccn.prediction.cluster import cluster
+
+        with cluster(options.cluster, path, job, count) as run:
+            yield run
+    else:
+        with processes(path, model.to(options.device), job, count) as run:
+            yield run
+
+
+def answered(table: Table, place: int, run: Mapper, chunk: int, skip: int = 0) -> Iterator[tuple[Chunk, Any]]:
+    """The rows from number ``skip`` on in chunks, each with what was answered; rows with a fault ask for nothing."""
+    waiting: deque[Chunk] = deque()
+
+    def ask() -> Iterator[Smiles]:
+        rows = itertools.islice(itertools.chain.from_iterable(table.chunks()), skip, None)
+        while together := list(itertools.islice(rows, chunk)):
+            waiting.append(together)
+            yield ["" if row.fault else row.cells[place].strip() for row in together]
+
+    for found in run(ask()):
+        yield waiting.popleft(), found
+
+
+def predict_file(
+    model: str | Path,
+    source: str,
+    output: str | Path,
+    options: Options = Options(),  # noqa: B008 (frozen)
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    tell: Tell = lambda rows: None,
+) -> Done:
+    """Write the table of ``source`` with predictions added to each row, in its order.
+
+    A row that is no molecule has empty cells and the reason in the column ``reason``.
+
+    Args:
+        model: a model file or the folder of a run.
+        source: a table of molecules, ``-`` for standard input.
+        output: a CSV or TSV file, ``-`` for standard output.
+        options: how.
+        resume: go on where an earlier run was cut.
+        overwrite: begin anew where an earlier run was cut.
+        tell: told of the rows done.
+
+    """
+    path = model_path(model)
+    loaded = model_file.load(path)
+    answers.check_interval(loaded, options.interval)
+    if loaded.inputs.molecules is None:
+        raise ConfigurationError(
+            f"{model}: trained on graphs with features of their own, which molecules lack; use `ccn evaluate` or the "
+            "estimators in Python for graphs"
+        )
+    if resume and source == "-":
+        raise ConfigurationError("--resume needs an input file, not standard input")
+    job = Job(options.interval)
+    began, without = time.monotonic(), 0
+    with ExitStack() as stack:
+        table = stack.enter_context(source_table(source))
+        place = smiles_place(table, loaded, options.smiles_column)
+        header = unique(table.columns, (*answers.columns(loaded, options.interval), answers.REASON))
+        key = {"model": _sha256(path), "input": _stamp(source), "job": asdict(job), "column": table.columns[place]}
+        out = stack.enter_context(Output(output, header, key, resume=resume, overwrite=overwrite))
+        before = out.done
+        run = stack.enter_context(mapper(path, loaded, job, options))
+        for rows, found in answered(table, place, run, options.chunk, before):
+            faults = [row.fault for row in rows]
+            lines = [[*a.cells, *b[:-1], why or b[-1]] for a, b, why in zip(rows, found, faults, strict=True)]
+            without += sum(bool(line[-1]) for line in lines)
+            out.write(lines, len(rows))
+            tell(out.done)
+    return Done(out.done, without, before, time.monotonic() - began)
+
+
+def unique(columns: tuple[str, ...], more: tuple[str, ...]) -> list[str]:
+    """The columns and some more, none of which has the name of another."""
+    out = list(columns)
+    for name in more:
+        number = 2
+        free = name
+        while free in out:
+            free, number = f"{name}.{number}", number + 1
+        out.append(free)
+    return out
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _stamp(source: str) -> list[int]:
+    if source == "-":
+        return []
+    found = Path(source).stat()
+    return [found.st_size, found.st_mtime_ns]

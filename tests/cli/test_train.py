@@ -1,0 +1,147 @@
+"""`ccn train`: the folder of a run, its settings, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ccn.cli import main
+from ccn.errors import CCNError
+from ccn.training import sealed
+from ccn.training.config import read_config
+
+Call = Callable[..., None]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def content(run: Path) -> tuple[object, dict[str, list[float]]]:
+    """Header and weights of a model, to the bit; in the file the keys of the header come in any order."""
+    _, tensors, data = sealed.read(run / "model.safetensors", "ccn model", 1)
+    return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
+
+
+def test_a_run_is_one_folder_with_everything(run: Path) -> None:
+    names = {p.name for p in run.iterdir()}
+    assert names == {
+        "config.toml", "splits.json", "metrics.json", "history.csv", "checkpoints", "model.safetensors",
+        "predictions.csv", "dropped.csv", "report.md",
+    }  # fmt: skip
+    found = json.loads((run / "metrics.json").read_text())
+    assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}
+    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2"}
+    assert 0 <= found["interval"]["coverage"] <= 1
+    assert len(rows(run / "history.csv")) == 2
+    tested = rows(run / "predictions.csv")
+    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred", "size_low", "size_high"}
+    assert len(tested) == 4
+    for row in tested:
+        assert row["id"] == f"m{int(row['row']) - 1}"
+        assert float(row["size"]) == len(row["smiles"]) + 0.25
+    report = (run / "report.md").read_text()
+    assert "| MAE |" in report
+    assert "Intervals of 90 %" in report
+
+
+def test_classes_bad_rows_and_json(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.csv"
+    broken.write_text(table.read_text() + "bad,C1CC,1,acid\n")
+    ccn("train", broken, "--target-columns", "kind", "-o", tmp_path / "run", "--json", "--quiet", *tiny)
+    found = json.loads(capsys.readouterr().out)
+    assert found["task"] == "binary"
+    assert set(found["metrics"]["test"]) == {"accuracy", "roc_auc", "pr_auc", "mcc"}
+    assert found["interval"] is None
+    assert [r["value"] for r in rows(tmp_path / "run" / "dropped.csv")] == ["C1CC"]
+    assert "kind_prob_acid" in rows(tmp_path / "run" / "predictions.csv")[0]
+
+
+def test_a_resumed_run_is_the_same_and_another_is_refused(
+    ccn: Call, run: Path, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    again = tmp_path / "again"
+    words = ("--target", "size", "--output", again, "--quiet", *tiny)
+    ccn("train", table, *words, "--time-limit", "0")
+    assert json.loads((again / "metrics.json").read_text())["members"][0]["ended"] == "time limit"
+    with pytest.raises(CCNError, match="there is a run already; add --resume"):
+        ccn("train", table, *words)
+    ccn("train", "--output", again, "--resume", "--quiet")
+    assert content(again) == content(run)
+    with pytest.raises(CCNError, match="other settings"):
+        ccn("train", "--output", again, "--resume", "--quiet", "--learning-rate", "0.1")
+    ccn("train", table, *words, "--overwrite", "--members", "2")
+    assert {r["member"] for r in rows(again / "history.csv")} == {"0", "1"}
+
+
+def test_the_configuration_of_a_run_makes_it_again_and_flags_come_first(
+    ccn: Call, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    ccn("train", "--config", run / "config.toml", "--output", other, "--quiet")
+    assert content(other) == content(run)
+    third = tmp_path / "third"
+    ccn("train", "--config", run / "config.toml", "--output", third, "--quiet", "--epochs", "1", "--patience", "none",
+        "--splits-file", run / "splits.json", "--seed", "4")  # fmt: skip
+    settings = read_config(third / "config.toml")
+    assert settings["training"]["epochs"] == 1
+    assert settings["training"]["patience"] == "none"
+    assert settings["seed"] == 4
+    assert json.loads((third / "splits.json").read_text()) == json.loads((run / "splits.json").read_text())
+
+
+def test_splits_by_a_column(ccn: Call, tmp_path: Path, tiny: list[str]) -> None:
+    table = tmp_path / "t.csv"
+    parts = ["train"] * 14 + ["val"] * 3 + ["test"] * 3
+    table.write_text("smiles,y,part\n" + "".join(f"{'C' * (i + 1)},{i}.5,{p}\n" for i, p in enumerate(parts)))
+    ccn("train", table, "--target", "y", "--split-column", "part", "-o", tmp_path / "run", "--quiet", *tiny)
+    assert json.loads((tmp_path / "run" / "splits.json").read_text())["splits"][0]["test"] == [17, 18, 19]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["train", "nowhere.csv", "-o", "run"], 1, "ccn: nowhere.csv: no data set of this name and no such file"),
+        (["train", "{table}", "--target", "sise", "-o", "run"], 1, "there is no column 'sise' (target_columns)"),
+        (["train", "{table}", "-o", "{folder}"], 1, "not empty and not a run of ccn"),
+        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "ccn: dropout=2.0: it must be at least 0"),
+        (["train", "{table}", "-o", "run", "--epochs", "many"], 2, "--epochs"),
+        (["train", "{table}", "-o", "run", "--epoch", "3"], 2, "--epoch"),
+        (["train", "-o", "run"], 1, "ccn: no data: give a file"),
+        (["predict", "nothing", "{table}"], 1, "ccn: nothing: there is no such file"),
+    ],
+)
+def test_an_error_is_one_line_and_an_exit_code(
+    words: list[str],
+    code: int,
+    message: str,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "full"
+    folder.mkdir()
+    (folder / "precious.txt").touch()
+    with pytest.raises(SystemExit) as ended:
+        main([w.format(table=table, folder=folder) for w in words])
+    assert ended.value.code == code
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+    assert code == 2 or len(said.splitlines()) == 1
+    assert [p.name for p in folder.iterdir()] == ["precious.txt"]
+    assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_debug_shows_where_an_error_arose(tmp_path: Path) -> None:
+    with pytest.raises(CCNError):
+        main(["info", str(tmp_path / "none"), "--debug"])

@@ -1,0 +1,35 @@
+"""`ccn tune`: a search that goes on, and a configuration that `ccn train` takes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ccn.training.config import read_config
+
+pytest.importorskip("optuna")
+Call = Callable[..., None]
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_search_goes_on_and_ends_like_one_that_was_not_cut(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    words = [table, "--target", "size", "--quiet", *tiny]
+    ccn("tune", *words, "-o", tmp_path / "whole", "--trials", "3")
+    ccn("tune", *words, "-o", tmp_path / "cut", "--trials", "1")
+    ccn("tune", "-o", tmp_path / "cut", "--trials", "3", "--resume", "--quiet")
+    tables = []
+    for name in ("whole", "cut"):
+        with (tmp_path / name / "trials.csv").open(newline="") as file:
+            tables.append(list(csv.DictReader(file)))
+    assert tables[0] == tables[1]
+    assert len(tables[0]) == 3
+    best = read_config(tmp_path / "cut" / "best.toml")
+    assert best["network"]["channels"] == 4  # given, not searched
+    assert str(best["optimiser"]["learning_rate"]) in {row["optimiser.learning_rate"] for row in tables[0]}
+    ccn("train", table, "--config", tmp_path / "cut" / "best.toml", "-o", tmp_path / "run", "--quiet")
+    assert (tmp_path / "run" / "model.safetensors").exists()
