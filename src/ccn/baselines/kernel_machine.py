@@ -72,7 +72,7 @@ class KernelMachine(Baseline):
 
     """
 
-    C: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
+    C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
     settings: Mapping[str, Sequence[Any]] | None = None
     folds: int = 5
     refit: bool = False
