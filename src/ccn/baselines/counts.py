@@ -100,7 +100,7 @@ MODELS: dict[str, _Model] = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CountFeatures(Baseline):
     """Lasso, ridge, random forest or gradient boosted trees on counts of vertices and edges by label.
 
@@ -159,7 +159,7 @@ class CountFeatures(Baseline):
     def _guess(self, model: Any, x: Floats) -> Floats:
         found = np.asarray(model.predict(x), dtype=np.float64)
         if MODELS[self.method].linear and self._classifies:
-            return found.argmax(axis=1).astype(np.float64)
+            return np.asarray(found.argmax(axis=1), dtype=np.float64)
         return found.reshape(len(x))
 
     def _counts(self, bag: Bag) -> Floats:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 import ccn
+from ccn.baselines.estimator import TaskName
 from ccn.baselines.network import NetworkMethod
+from ccn.errors import ConfigurationError
 from ccn.models import CCN
 from ccn.pack import Pack
 from ccn.training import model_file
@@ -28,7 +32,7 @@ _NAMED: dict[str, Recipe] = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class Covariant(NetworkMethod):
     """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part.
 
@@ -57,8 +61,25 @@ class Covariant(NetworkMethod):
         return CCN(**options)
 
     def save(self, path: str | Path) -> Path:
-        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read."""
+        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read too."""
+        check_is_fitted(self, "network_")
         about = {"ccn": ccn.__version__, "method": self.method, "chosen": self.chosen_, "single": self._single}
-        assert isinstance(self.network_, CCN)
-        made = Model((self.network_,), self.options_, self.task_, self.inputs_, self.recipe_, None, about)
-        return model_file.save(made, path)
+        members = (cast(CCN, self.network_),)
+        return model_file.save(Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about), path)
+
+    @classmethod
+    def of_model(cls, model: Model) -> Covariant:
+        """The fitted method that a model file of :meth:`save` holds."""
+        if "method" not in model.about or len(model.members) != 1:
+            raise ConfigurationError(
+                "the model was not made by a method of the registry; load it with ccn.CCNClassifier or ccn.CCNRegressor"
+            )
+        kind: TaskName = "regression" if model.task.kind == "regression" else "classification"
+        made = cls(model.about["method"], kind)
+        made.inputs_, made.task_, made.recipe_ = model.inputs, model.task, model.recipe
+        made.network_, made.options_ = model.members[0], dict(model.options)
+        made._names, made._single = model.task.targets, bool(model.about["single"])
+        made.chosen_ = list(model.about["chosen"])
+        if made._classifies:
+            made.classes_ = np.array(model.task.classes)
+        return made

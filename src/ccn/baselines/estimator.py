@@ -121,7 +121,9 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             pack = _together(pack, held)
             values.append(self._targets(*more, like=targets).values)
         if len(np.concatenate(values)) != len(pack):
-            raise ConfigurationError(f"there are {len(pack)} rows and {sum(map(len, values))} targets; give one for each")
+            raise ConfigurationError(
+                f"there are {len(pack)} rows and {sum(map(len, values))} targets; give one for each"
+            )
         self._names, self._single = targets.names, targets.single
         if self._classifies:
             self.classes_ = np.array(targets.classes)
@@ -190,11 +192,14 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         """New graphs, as those of training were read, before features are made of their own."""
         how = self.inputs_
         if isinstance(graphs, Dataset):
-            return graphs.pack
-        pack, molecules = read(graphs, how.molecules or self.features, how.hydrogens)
-        if molecules and how.molecules is None:
-            raise ConfigurationError("the method was fitted on graphs with features of their own; molecules lack them")
-        how.vertices.rows(pack)  # an error if their width is another
+            pack = graphs.pack
+        else:
+            pack, molecules = read(graphs, how.molecules or "element", how.hydrogens)
+            if molecules and how.molecules is None:
+                raise ConfigurationError(
+                    "the method was fitted on graphs with features of their own, molecules have none"
+                )
+        how.vertices.rows(pack.select([0]))  # an error if they are of another kind
         return pack
 
     def _targets(self, graphs: Any, y: Any, like: Targets | None = None) -> Targets:
@@ -214,7 +219,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         tensors, data = self._state()
         about = {
             "ccn": ccn.__version__,
-            "settings": {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "_"},
+            "settings": {f.name: plain(getattr(self, f.name)) for f in fields(self)},
             "inputs": self.inputs_.to_dict(),
             "names": list(self._names),
             "single": self._single,

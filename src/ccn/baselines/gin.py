@@ -26,22 +26,22 @@ class GIN(nn.Module):
     ) -> None:
         super().__init__()
         try:
-            from torch_geometric.nn import GIN as Layers
+            from torch_geometric import nn as pyg
         except ImportError:
             raise DependencyError("GIN needs PyTorch Geometric: pip install 'ccn[compare]'") from None
-        self.layers = Layers(in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True)
+        self.layers = pyg.GIN(in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True)
         self.read = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, out_features))
 
     def forward(self, graphs: Any) -> Tensor:
         b: Batch = batch(graphs)
         to, source = (torch.from_numpy(x).to(b.device) for x in b.entries)
-        h = self.layers(b.features.to(self.read[0].weight.dtype), torch.stack([source, to]))
+        h = self.layers(b.features.to(next(self.parameters()).dtype), torch.stack([source, to]))
         of = torch.from_numpy(b.graph_of).to(b.device)
         out: Tensor = self.read(h.new_zeros(len(b), h.shape[1]).index_add(0, of, h))
         return out
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphIsomorphismNetwork(NetworkMethod):
     """GIN with the vertex features given; edge features are not read."""
 
@@ -53,7 +53,7 @@ class GraphIsomorphismNetwork(NetworkMethod):
         name="gin",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=3e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, batch_size=64),
+        training=Training(epochs=100, batch_size=32),
     )
     CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 

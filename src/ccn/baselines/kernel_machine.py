@@ -32,6 +32,7 @@ from ccn.training.task import Floats
 __all__ = ["KERNELS", "KernelMachine"]
 
 _ROWS = 2048  # predicted together
+_KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ KERNELS: dict[str, _Choice] = {
 }
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelMachine(Baseline):
     """A kernel whose settings are chosen together with the machine's constant C.
 
@@ -155,7 +156,7 @@ class KernelMachine(Baseline):
     def _shared(self, graphs: Pack) -> Pack | None:
         """The pack that the graphs are a part of, if its Gram matrix is kept."""
         whole = Pack(graphs.arrays, directed=graphs.directed, self_loops=graphs.self_loops)
-        return whole if self.cache and len(whole) <= self.max_rows * 5 // 4 else None
+        return whole if self.cache and _KEPT_FROM <= len(whole) <= self.max_rows * 5 // 4 else None
 
     def _gram(self, kernel: Kernel[Any], graphs: Pack) -> tuple[Kernel[Any], NDArray[Any]]:
         """The kernel, fitted, and the Gram matrix of the graphs."""
@@ -189,9 +190,7 @@ class KernelMachine(Baseline):
         return tensors, data
 
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-        self.graphs_ = Pack(
-            as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"]
-        )
+        self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
         self.support_ = np.arange(len(self.graphs_))
         self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
         self.chosen_ = list(data["chosen"])

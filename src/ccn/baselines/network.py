@@ -29,7 +29,7 @@ __all__ = ["NetworkMethod"]
 _TOGETHER = 128  # graphs of a batch of predictions
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class NetworkMethod(Baseline):
     """A network with a recipe of its own.
 

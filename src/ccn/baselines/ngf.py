@@ -12,6 +12,7 @@ A dense layer reads the fingerprint. Layer 0 are the features given.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -51,9 +52,7 @@ class NGF(nn.Module):
         super().__init__()
         widths = [in_features] + [hidden] * layers
         self.degrees = degrees
-        self.weights = nn.ParameterList(
-            torch.empty(degrees + 1, b, a) for a, b in zip(widths[:-1], widths[1:], strict=True)
-        )
+        self.weights = nn.ParameterList(torch.empty(degrees + 1, b, a) for a, b in pairwise(widths))
         self.biases = nn.ParameterList(torch.zeros(degrees + 1, hidden) for _ in range(layers))
         for w in self.weights:
             for each in w:
@@ -90,7 +89,7 @@ def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Te
     return out
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class NeuralFingerprints(NetworkMethod):
     """Neural graph fingerprints with the paper's two layers of width 10."""
 
@@ -103,7 +102,7 @@ class NeuralFingerprints(NetworkMethod):
         name="ngf",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=1e-2, final_rate=1e-4, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, batch_size=64),
+        training=Training(epochs=100, batch_size=32),
     )
     CHOICES = ({"learning_rate": 3e-3}, {"learning_rate": 1e-2}, {"learning_rate": 3e-2})
 

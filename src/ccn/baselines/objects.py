@@ -32,9 +32,7 @@ def _skops() -> Any:
     try:
         import skops.io
     except ImportError:
-        raise DependencyError(
-            "files of scikit-learn methods need skops: pip install 'ccn[baselines]'"
-        ) from None
+        raise DependencyError("files of scikit-learn methods need skops: pip install 'ccn[baselines]'") from None
     return skops.io
 
 
@@ -48,5 +46,7 @@ def from_tensor(held: Tensor) -> Any:
     io, content = _skops(), held.numpy().tobytes()
     strange = sorted(set(io.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
-        raise FileError(f"the file holds objects of the type {strange[0]}, which no method of ccn writes; do not use it")
+        raise FileError(
+            f"the file holds objects of the type {strange[0]}, which no method of ccn writes; do not use it"
+        )
     return io.loads(content, trusted=list(TRUSTED))

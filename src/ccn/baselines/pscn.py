@@ -134,7 +134,7 @@ class PSCN(nn.Module):
         return out
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class PatchySAN(NetworkMethod):
     """PSCN with patches of 10 vertices; their number is the mean number of vertices of the training graphs."""
 
@@ -145,7 +145,7 @@ class PatchySAN(NetworkMethod):
         name="pscn",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=1e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, batch_size=64),
+        training=Training(epochs=100, batch_size=32),
     )
     CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 

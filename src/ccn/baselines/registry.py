@@ -8,7 +8,7 @@ from typing import Any
 
 from ccn.baselines.estimator import FORM, VERSION, Baseline, TaskName
 from ccn.errors import ConfigurationError, FileError
-from ccn.training import sealed
+from ccn.training import model_file, sealed
 
 __all__ = ["METHODS", "load", "method"]
 
@@ -51,6 +51,10 @@ def method(name: str, task: TaskName, **options: Any) -> Baseline:
 
 def load(path: str | Path) -> Baseline:
     """A fitted method from the file that its ``save`` wrote; no code of the file is run."""
+    if _is_model(path):
+        from ccn.baselines.covariant import Covariant
+
+        return Covariant.of_model(model_file.load(path))
     _, tensors, about = sealed.read(Path(path), FORM, VERSION)
     try:
         return _class(about["settings"]["method"]).from_file(tensors, about)
@@ -58,3 +62,11 @@ def load(path: str | Path) -> Baseline:
         raise FileError(
             f"{path}: written by ccn {about.get('ccn', '?')}, and cannot be used by this version ({error})"
         ) from None
+
+
+def _is_model(path: str | Path) -> bool:
+    """Whether a file is that of a network of this package."""
+    try:
+        return bool(model_file.describe(path))
+    except FileError:
+        return False

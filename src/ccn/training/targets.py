@@ -34,7 +34,9 @@ def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
     if (rows.task == "classification") != classification:
         other = "CCNClassifier" if rows.task == "classification" else "CCNRegressor"
         raise ConfigurationError(f"{rows.name} is a set of {rows.task}; use ccn.{other}")
-    return Targets(rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), rows.targets.shape[1] == 1)
+    return Targets(
+        rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), rows.targets.shape[1] == 1
+    )
 
 
 def _names(y: Any, count: int) -> tuple[str, ...]:

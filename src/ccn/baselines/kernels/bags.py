@@ -33,12 +33,13 @@ class Bag:
     graphs: int
 
 
-def mix(x: NDArray[Any]) -> Names:
+def mix(x: Any) -> Names:
     """A random-looking bijection of 64-bit numbers."""
     x = np.atleast_1d(x).astype(np.uint64) + _STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
-    return x ^ (x >> np.uint64(31))
+    out: Names = x ^ (x >> np.uint64(31))
+    return out
 
 
 def name(*parts: Any) -> Names:
@@ -69,7 +70,8 @@ def edge_names(pack: Pack) -> Names:
     if "edge_features" not in a:
         return np.zeros(len(a["row"]), dtype=np.uint64)
     first = np.repeat(a["edge_start"][:-1], np.diff(a["entry_start"]))
-    return row_names(a["edge_features"])[a["edge"] + first]
+    out: Names = row_names(a["edge_features"])[a["edge"] + first]
+    return out
 
 
 def graph_of(pack: Pack) -> Int:

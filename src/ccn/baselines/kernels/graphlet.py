@@ -74,7 +74,7 @@ def _copies(pack: Pack, size: int) -> Floats:
     degree = np.diff(a.indptr).astype(np.float64)
 
     def over(values: Floats, where: NDArray[np.int64]) -> Floats:
-        return np.bincount(where, values, minlength=graphs)
+        return np.bincount(where, values, minlength=graphs).astype(np.float64)
 
     upper = a.tocoo()
     once = upper.row < upper.col
@@ -112,7 +112,7 @@ def _copies(pack: Pack, size: int) -> Floats:
 def induced_counts(pack: Pack, size: int) -> NDArray[np.int64]:
     """(graphs, graphlets) induced copies of each graphlet, in the order of :func:`graphlets`."""
     inverse = np.rint(np.linalg.inv(_spanning(size)))
-    return np.rint(_copies(pack, size) @ inverse.T).astype(np.int64)
+    return np.asarray(np.rint(_copies(pack, size) @ inverse.T), dtype=np.int64)
 
 
 @cache

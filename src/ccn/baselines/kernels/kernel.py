@@ -81,7 +81,7 @@ class BagKernel(Kernel[Bag]):
         return np.asarray((left @ right.T).toarray())
 
     def squares(self, a: Bag) -> Floats:
-        return np.bincount(a.graph, a.count**2, minlength=a.graphs)
+        return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
 
     def features(self, *packs: Pack) -> list[Any]:
         """The feature map: one sparse matrix (graphs, columns) for each pack, with common columns."""

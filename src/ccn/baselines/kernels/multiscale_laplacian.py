@@ -46,7 +46,8 @@ class Summary:
 
     @classmethod
     def of(cls, covariances: Floats) -> Summary:
-        return cls(np.linalg.inv(covariances), np.linalg.slogdet(covariances)[1])
+        inverse: Floats = np.linalg.inv(covariances).astype(np.float64)
+        return cls(inverse, np.linalg.slogdet(covariances)[1])
 
     def __len__(self) -> int:
         return len(self.logdet)
@@ -182,7 +183,7 @@ class MultiscaleLaplacian(Kernel[Summary]):
 
 
 def _one_hot(label: NDArray[np.uint64], known: NDArray[np.uint64]) -> Floats:
-    return (label[:, None] == known[None, :]).astype(np.float64)
+    return np.asarray(label[:, None] == known[None, :], dtype=np.float64)
 
 
 def _balls(a: Any, radius: int) -> tuple[Int, Int]:

@@ -8,6 +8,7 @@ import os
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ __all__ = ["gram_path", "stored_gram"]
 _VERSION = 1  # of what kernels compute
 
 
-def gram_path(kernel: Kernel, graphs: Pack, *, normalise: bool = True) -> Path:
+def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
     """Where the Gram matrix of these graphs with this kernel is kept."""
     learned = [hashlib.sha256(np.ascontiguousarray(a).tobytes()).hexdigest() for _, a in sorted(kernel.state().items())]
     what = [_VERSION, type(kernel).__name__, kernel.settings(), learned, normalise, fingerprint(graphs)]
@@ -30,7 +31,7 @@ def gram_path(kernel: Kernel, graphs: Pack, *, normalise: bool = True) -> Path:
     return cache_folder() / "grams" / f"{type(kernel).__name__}-{digest}.npy"
 
 
-def stored_gram(kernel: Kernel, graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
+def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
     """The Gram matrix of all graphs, read from the cache or computed and put there, in single precision.
 
     Where it cannot be written there is a warning, and it stays in memory.
