@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -38,3 +41,26 @@ def label(g: ccn.Graph) -> list[int]:
 def near(g: ccn.Graph) -> list[list[int]]:
     """The neighbours of each vertex."""
     return [g.entries[1][g.entries[0] == i].tolist() for i in range(g.n)]
+
+
+def rounds(g: ccn.Graph, depth: int) -> list[list[Any]]:
+    """The labels of Weisfeiler-Lehman refinement as nested tuples, round by round."""
+    found: list[list[Any]] = [label(g)]
+    around = near(g)
+    for _ in range(depth):
+        old = found[-1]
+        found.append([(old[i], tuple(sorted((old[j] for j in around[i]), key=repr))) for i in range(g.n)])
+    return found
+
+
+def products(bags: list[Counter[Any]]) -> Any:
+    """The Gram matrix of bags."""
+    return np.array([[sum(a[x] * b[x] for x in a) for b in bags] for a in bags], dtype=float)
+
+
+def same_as_grakel(ours: Any, theirs: Any, graphs: list[ccn.Graph], factor: float = 1.0) -> None:
+    """Compare Gram matrices; GraKeL forgets vertices without edges, so that graphs with any are left out."""
+    graphs = [g for g in graphs if all(near(g))]
+    assert len(graphs) >= 3
+    given = [(dict.fromkeys(map(tuple, g.entries.T.tolist()), 1), dict(enumerate(label(g)))) for g in graphs]
+    np.testing.assert_allclose(factor * ours.gram(graphs, normalise=False), theirs.fit_transform(given))

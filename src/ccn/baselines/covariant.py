@@ -19,7 +19,7 @@ from ccn.pack import Pack
 from ccn.training import model_file
 from ccn.training.model import Model
 from ccn.training.network import network_options
-from ccn.training.recipe import Features, Recipe, recipe
+from ccn.training.recipe import Recipe, recipe
 from ccn.training.task import Task
 
 __all__ = ["Covariant"]
@@ -34,12 +34,7 @@ _NAMED: dict[str, Recipe] = {
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Covariant(NetworkMethod):
-    """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part.
-
-    ``features`` and ``hydrogens`` are those of the recipe unless they are given.
-    """
-
-    features: str = ""
+    """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part."""
 
     METHODS = tuple(_NAMED)
 
@@ -49,10 +44,6 @@ class Covariant(NetworkMethod):
     def _tried(self) -> tuple[dict[str, Any], ...]:
         paper = self.resolved_recipe().name == "paper" and "channels" not in (self.settings or {})
         return tuple({"channels": c} for c in (4, 8, 16)) if paper else ({},)
-
-    def _feature_definition(self) -> Features:
-        own = self.resolved_recipe().features
-        return Features(self.features or own.molecules, self.hydrogens or own.hydrogens, own.vertices)
 
     def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
         return network_options(chosen.network, graphs, task.outputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -58,7 +58,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     Args:
         method: the name it has in the registry.
         task: ``classification`` or ``regression``.
-        features: the set of properties of atoms where the rows are SMILES or molecules.
+        features: the set of properties of atoms where the rows are SMILES or molecules; by default as the method's
+            recipe says, or the element alone.
         hydrogens: then hydrogens are vertices too.
         random_state: same number, same result.
 
@@ -71,8 +72,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     method: str
     task: TaskName
     _: KW_ONLY
-    features: str = "element"
-    hydrogens: bool = False
+    features: str | None = None
+    hydrogens: bool | None = None
     random_state: int = 0
 
     METHODS: ClassVar[tuple[str, ...]]
@@ -179,14 +180,19 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         """Take over what :meth:`_state` gave."""
 
     def _feature_definition(self) -> Features:
-        return Features(molecules=self.features, hydrogens=self.hydrogens, vertices="given")
+        return self._features(Features(molecules="element", vertices="given"))
+
+    def _features(self, usual: Features) -> Features:
+        own = {"molecules": self.features, "hydrogens": self.hydrogens}
+        return replace(usual, **{k: v for k, v in own.items() if v is not None})  # type: ignore[arg-type]
 
     # Reading
 
     def _parse(self, graphs: Any) -> tuple[Pack, bool]:
         if isinstance(graphs, Dataset):
             return graphs.pack, False
-        return read(graphs, self.features, self.hydrogens)
+        how = self._feature_definition()
+        return read(graphs, how.molecules, how.hydrogens)
 
     def _read(self, graphs: Any) -> Pack:
         """New graphs, as those of training were read, before features are made of their own."""

@@ -67,8 +67,7 @@ class NetworkMethod(Baseline):
         return self.CHOICES
 
     def _feature_definition(self) -> Features:
-        own = self.resolved_recipe().features
-        return Features(molecules=self.features, hydrogens=self.hydrogens, vertices=own.vertices)
+        return self._features(self.resolved_recipe().features)
 
     @abstractmethod
     def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:

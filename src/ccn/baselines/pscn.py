@@ -39,8 +39,11 @@ def _igraph() -> Any:
 def _canonical(graph: Any, *keys: NDArray[Any]) -> Int:
     """The vertices of a graph of igraph, sorted by the keys, the first one first, and then canonically."""
     _, colour = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    place = np.asarray(graph.canonical_permutation(color=colour.reshape(-1).tolist()))
-    return np.lexsort((place, colour.reshape(-1)))
+    colour = colour.reshape(-1)
+    # Versions of igraph differ in whether a permutation holds new places or old ones, but permute it accordingly.
+    graph.vs["was"] = range(graph.vcount())
+    order = np.asarray(graph.permute_vertices(graph.canonical_permutation(color=colour.tolist())).vs["was"])
+    return order[np.argsort(colour[order], kind="stable")]
 
 
 def sequence(graph: Any, label: Int) -> Int:
