@@ -31,15 +31,17 @@ def grid(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool) -> list[Round]:
+def rounds(
+    y: Floats, train: int, folds: int, seed: int, *, classification: bool, many: int | None = None
+) -> list[Round]:
     """Rows to fit on and rows to judge by, as often as settings are tried.
 
-    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to
-    :data:`MANY` rows all of them are dealt into folds, stratified by class; above, the training rows are fitted and
-    the validation rows judge. Rows without a target are in neither.
+    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to ``many``
+    rows, by default :data:`MANY`, all of them are dealt into folds, stratified by class; above, the training rows are
+    fitted and the validation rows judge. Rows without a target are in neither.
     """
     known = np.flatnonzero(~np.isnan(y))
-    if len(known) <= MANY:
+    if len(known) <= (MANY if many is None else many):
         labels = y[known] if classification else None
         dealt = k_fold(len(known), max(2, min(folds, len(known))), seed, labels=labels, validation=False)
         made = [(known[s.train], known[s.test]) for s in dealt]

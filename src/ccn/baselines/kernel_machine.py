@@ -32,6 +32,7 @@ from ccn.training.task import Floats
 __all__ = ["KERNELS", "KernelMachine"]
 
 _ROWS = 2048  # predicted together
+_MANY = 5_000  # rows above which a machine takes long and the validation part alone decides
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 
@@ -103,7 +104,7 @@ class KernelMachine(Baseline):
         self.machine_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         for column in y.T:
-            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies)
+            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, many=_MANY)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
                 k = gram(point)[1]

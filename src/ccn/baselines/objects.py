@@ -12,20 +12,11 @@ from ccn.errors import DependencyError, FileError
 
 __all__ = ["TRUSTED", "from_tensor", "to_tensor"]
 
-TRUSTED = (
-    "sklearn._loss._loss.CyHalfBinomialLoss",
-    "sklearn._loss._loss.CyHalfMultinomialLoss",
-    "sklearn._loss._loss.CyHalfSquaredError",
-    "sklearn._loss.link.IdentityLink",
-    "sklearn._loss.link.Interval",
-    "sklearn._loss.link.LogitLink",
-    "sklearn._loss.link.MultinomialLogit",
-    "sklearn._loss.loss.HalfBinomialLoss",
-    "sklearn._loss.loss.HalfMultinomialLoss",
-    "sklearn._loss.loss.HalfSquaredError",
-    "sklearn.tree._tree.Tree",
-)
-"""Types beyond those that skops itself takes to be safe, which fitted objects of this package consist of."""
+TRUSTED = ("sklearn.tree._tree.Tree",)
+"""Types beyond those that skops itself takes to be safe, which fitted objects of this package consist of.
+
+A tree is compiled code over arrays and believes what they say, hence :func:`_check_trees`.
+"""
 
 
 def _skops() -> Any:
@@ -49,4 +40,19 @@ def from_tensor(held: Tensor) -> Any:
         raise FileError(
             f"the file holds objects of the type {strange[0]}, which no method of ccn writes; do not use it"
         )
-    return io.loads(content, trusted=list(TRUSTED))
+    made = io.loads(content, trusted=list(TRUSTED))
+    _check_trees(made)
+    return made
+
+
+def _check_trees(model: Any) -> None:
+    """An error unless every tree leads from its nodes to later nodes, and asks for features that there are."""
+    for part in np.ravel(getattr(model, "estimators_", [])):
+        tree = part.tree_
+        inner = np.flatnonzero(tree.children_left != -1)
+        for child in (tree.children_left[inner], tree.children_right[inner]):
+            if not ((child > inner) & (child < tree.node_count)).all():
+                raise FileError("the file holds a tree whose branches lead nowhere: it was altered; do not use it")
+        feature = tree.feature[inner]
+        if not ((feature >= 0) & (feature < model.n_features_in_)).all() or tree.n_features != model.n_features_in_:
+            raise FileError("the file holds a tree that asks for features that do not exist; do not use it")
