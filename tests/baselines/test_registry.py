@@ -110,7 +110,7 @@ def test_errors_say_what_to_do() -> None:
         method("wl", "classification", depth=3)
     with pytest.raises(ConfigurationError, match="classification or regression"):
         method("wl", "classify").fit(SMILES, OXYGEN)  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="35 rows and 30 targets"):
+    with pytest.raises(ConfigurationError, match="training: there are 35 rows and 30 targets"):
         method("ridge", "regression").fit(SMILES, SIZE[:30])
     with pytest.raises(ConfigurationError, match="pair"):
         method("ridge", "regression").fit(SMILES, SIZE, validation=SMILES)

@@ -63,5 +63,5 @@ def best(points: Sequence[dict[str, Any]], judge: Callable[[dict[str, Any]], flo
     if len(points) == 1:
         return points[0], float("nan")
     found = [judge(point) for point in points]
-    at = int(np.nanargmax(found))
+    at = int(np.argmax([-np.inf if np.isnan(x) else x for x in found]))
     return points[at], found[at]

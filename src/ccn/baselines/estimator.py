@@ -115,16 +115,12 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         pack, molecules = self._parse(graphs)
         targets = self._targets(graphs, y)
         more = None if validation is None else _pair(validation)
-        train = len(pack)
-        values = [targets.values]
+        train, values = len(pack), targets.values
+        _check_rows("training", pack, values)
         if more is not None:
-            held, _ = self._parse(more[0])
-            pack = _together(pack, held)
-            values.append(self._targets(*more, like=targets).values)
-        if len(np.concatenate(values)) != len(pack):
-            raise ConfigurationError(
-                f"there are {len(pack)} rows and {sum(map(len, values))} targets; give one for each"
-            )
+            held, known = self._parse(more[0])[0], self._targets(*more, like=targets).values
+            _check_rows("validation", held, known)
+            pack, values = _together(pack, held), np.concatenate([values, known])
         self._names, self._single = targets.names, targets.single
         if self._classifies:
             self.classes_ = np.array(targets.classes)
@@ -134,7 +130,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             self.inputs_ = Inputs.of_dataset(graphs, rows, features)
         else:
             self.inputs_ = Inputs.fit(pack.select(rows), features, molecules=molecules)
-        self._learn(Given(pack, np.concatenate(values), train))
+        self._learn(Given(pack, values, train))
         return self
 
     def predict(self, graphs: Any) -> NDArray[Any]:
@@ -245,6 +241,11 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             made.classes_ = np.array(about["classes"])
         made._restore(tensors, about["learned"])
         return made
+
+
+def _check_rows(part: str, graphs: Pack, targets: Floats) -> None:
+    if len(graphs) != len(targets):
+        raise ConfigurationError(f"{part}: there are {len(graphs)} rows and {len(targets)} targets; give one for each")
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
