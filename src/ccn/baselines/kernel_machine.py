@@ -66,8 +66,8 @@ class KernelMachine(Baseline):
         refit: fit the last machine on the validation rows too.
         max_rows: training rows above which so many are drawn; a Gram matrix has their square.
         cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
-            graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that is fitted sees all
-            those graphs, but no target.
+            graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that
+            is fitted sees all those graphs, but no target.
 
     Attributes:
         kernel_: the chosen kernel, one per target.
