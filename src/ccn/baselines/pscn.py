@@ -10,6 +10,7 @@ make the order the same for all numberings of one graph, up to automorphisms.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,32 +37,39 @@ def _igraph() -> Any:
     return igraph
 
 
-def _canonical(graph: Any, *keys: NDArray[Any]) -> Int:
-    """The vertices of a graph of igraph, sorted by the keys, the first one first, and then canonically."""
-    _, colour = np.unique(np.stack(keys, axis=1), axis=0, return_inverse=True)
-    colour = colour.reshape(-1)
-    # Versions of igraph differ in whether a permutation holds new places or old ones, but permute it accordingly.
-    graph.vs["was"] = range(graph.vcount())
-    order = np.asarray(graph.permute_vertices(graph.canonical_permutation(color=colour.tolist())).vs["was"])
-    return order[np.argsort(colour[order], kind="stable")]
+@cache
+def _numbers_places() -> bool:
+    """Whether this igraph's permutations hold the new place of each vertex, as before 1.0, or the vertex of each place.
+
+    Either way ``permute_vertices`` understands them; the middle of a path tells which it is.
+    """
+    path = _igraph().Graph(n=3, edges=[(0, 1), (1, 2)])
+    return bool(path.permute_vertices([2, 0, 1]).degree(0) == 2)
+
+
+def _canonical(graph: Any, key: Int) -> Int:
+    """The vertices of a graph of igraph, sorted by their keys and, where these are equal, canonically."""
+    found = np.array(graph.canonical_permutation(color=key.tolist()))
+    order = np.argsort(found) if _numbers_places() else found
+    return order[np.argsort(key[order], kind="stable")]
 
 
 def sequence(graph: Any, label: Int) -> Int:
     """The vertices of a graph of igraph, the most central first; ``label`` numbers their features."""
-    centrality = np.round(np.asarray(graph.betweenness()), 6)
-    return _canonical(graph, -centrality, label)
+    _, rank = np.unique(-np.round(graph.betweenness(), 6), return_inverse=True)
+    return _canonical(graph, rank * (label.max() + 1) + label)
 
 
 def _patch(graph: Any, label: Int, root: int, size: int) -> Int:
     """The patch of a vertex: at most ``size`` vertices, itself first."""
-    ball, starts, _ = graph.bfs(root)
-    distance = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    last = distance[min(size, len(ball)) - 1]
-    near = np.asarray(ball)[distance <= last]
-    around = graph.induced_subgraph(near.tolist())  # keeps the order of the vertices' numbers
-    members, back = np.sort(near), np.argsort(near)
-    order = _canonical(around, distance[: len(near)][back], label[members])
-    return members[order][:size]
+    found, starts, _ = graph.bfs(root)
+    last = next(i for i, start in enumerate(starts[1:]) if start >= min(size, len(found)))
+    ball = np.array(found[: starts[last + 1]])
+    distance = np.repeat(np.arange(last + 1), np.diff(starts[: last + 2]))
+    by_number = np.argsort(ball)  # the order that a subgraph keeps
+    members, distance = ball[by_number], distance[by_number]
+    key = distance * (label.max() + 1) + label[members]
+    return members[_canonical(graph.induced_subgraph(members.tolist()), key)][:size]
 
 
 def patches(pack: Pack, width: int, size: int) -> Pack:
