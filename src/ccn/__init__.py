@@ -44,6 +44,7 @@ __all__ = [
     "adjacency",
     "algebra",
     "as_graph",
+    "baselines",
     "batch",
     "contractions",
     "datasets",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from ccn import (
         adjacency,
         algebra,
+        baselines,
         datasets,
         engine,
         errors,

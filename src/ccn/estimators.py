@@ -28,6 +28,7 @@ from ccn.training.inputs import Inputs, read
 from ccn.training.machine import Machine
 from ccn.training.recipe import Recipe
 from ccn.training.recipe import recipe as named
+from ccn.training.targets import Targets, read_classes, read_numbers
 from ccn.training.task import Floats
 
 __all__ = ["CCNClassifier", "CCNRegressor"]
@@ -90,7 +91,7 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = {k: v for k, v in own.items() if v is not None}
         return named(self.recipe, **given).override(**(self.settings or {}))
 
-    def _fit(self, X: Any, targets: _Targets, sample_weight: Any, class_weight: Any) -> None:
+    def _fit(self, X: Any, targets: Targets, sample_weight: Any, class_weight: Any) -> None:
         """Read the graphs, draw the parts and train."""
         recipe = self.resolved_recipe()
         of = recipe.features
@@ -208,7 +209,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Train on rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing."""
-        self._fit(X, _numbers(X, y), sample_weight, None)
+        self._fit(X, read_numbers(X, y), sample_weight, None)
         return self
 
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
@@ -257,7 +258,7 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
         ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing.
         """
-        self._fit(X, _classes(X, y), sample_weight, self.class_weight)
+        self._fit(X, read_classes(X, y), sample_weight, self.class_weight)
         self._learned()
         return self
 
@@ -277,91 +278,6 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
             return (p > 0.5).astype(np.int64)
         found: NDArray[Any] = np.asarray(self.classes_)[p.argmax(axis=1)]
         return found
-
-
-@dataclass(frozen=True)
-class _Targets:
-    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis."""
-
-    values: Floats
-    names: tuple[str, ...]
-    classification: bool
-    classes: tuple[Any, ...] = ()
-    single: bool = True
-
-
-def _of_dataset(X: Any, y: Any, classification: bool) -> _Targets | None:
-    """The targets of a data set that is given without others."""
-    if y is not None:
-        return None
-    if not isinstance(X, Dataset):
-        raise ConfigurationError("y is missing: give one target for each row of X")
-    if (X.task == "classification") != classification:
-        other = "CCNClassifier" if X.task == "classification" else "CCNRegressor"
-        raise ConfigurationError(f"{X.name} is a set of {X.task}; use ccn.{other}")
-    return _Targets(X.targets, tuple(X.target_names), classification, tuple(X.classes), X.targets.shape[1] == 1)
-
-
-def _names(y: Any, count: int) -> tuple[str, ...]:
-    """What the targets are called: by the column of a frame, else y, or y0, y1, .."""
-    if hasattr(y, "columns"):
-        return tuple(str(c) for c in y.columns)
-    if getattr(y, "name", None) is not None:
-        return (str(y.name),)
-    return ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
-
-
-def _numbers(X: Any, y: Any) -> _Targets:
-    """The targets of a regression."""
-    found = _of_dataset(X, y, classification=False)
-    if found is not None:
-        return found
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"y must hold numbers, NaN where one is missing ({error})") from None
-    single = values.ndim == 1
-    values = values[:, None] if single else values
-    if values.ndim != 2 or not values.shape[1]:
-        raise ConfigurationError(f"y has shape {np.shape(y)}; give (rows,) or (rows, targets)")
-    if np.isinf(values).any():
-        row, column = np.argwhere(np.isinf(values))[0]
-        raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
-    return _Targets(values, _names(y, values.shape[1]), classification=False, single=single)
-
-
-def _classes(X: Any, y: Any) -> _Targets:
-    """The targets of a classification, as numbers."""
-    found = _of_dataset(X, y, classification=True)
-    if found is not None:
-        return found
-    given = np.asarray(y)
-    if given.ndim == 2 and given.shape[1] == 1:
-        given = given[:, 0]
-    if given.ndim == 2:
-        try:
-            values = given.astype(np.float64)
-        except (TypeError, ValueError):
-            values = np.full(given.shape, 2.0)
-        if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
-            raise ConfigurationError("y of several labels must hold zeros and ones, NaN where one is missing")
-        return _Targets(values, _names(y, values.shape[1]), True, (0, 1), single=False)
-    if given.ndim != 1:
-        raise ConfigurationError(f"y has shape {given.shape}; give (rows,) or (rows, labels)")
-    missing = np.array([v is None or (isinstance(v, float | np.floating) and bool(np.isnan(v))) for v in given])
-    known = given[~missing]
-    if given.dtype.kind == "f":
-        if not (known == np.floor(known)).all():
-            raise ConfigurationError("y holds numbers with a fraction, not classes; use ccn.CCNRegressor for numbers")
-        known = known.astype(np.int64) if missing.any() else known
-    elif given.dtype == object:
-        known = np.array(known.tolist())
-    classes, number = np.unique(known, return_inverse=True)
-    if len(classes) < 2:
-        raise ConfigurationError(f"y has one class only ({classes.tolist()}); classification needs two or more classes")
-    values = np.full((len(given), 1), np.nan)
-    values[~missing, 0] = number
-    return _Targets(values, _names(y, 1), True, tuple(classes.tolist()))
 
 
 @contextmanager

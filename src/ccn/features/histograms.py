@@ -25,7 +25,7 @@ from ccn.features.vertices import Given, VertexFeatures, check_whole, neighbours
 from ccn.pack import Pack
 from ccn.ragged import Int
 
-__all__ = ["Histograms", "histogram_features"]
+__all__ = ["Histograms", "blocks", "histogram_features", "spheres"]
 
 _PAIRS = 2**21  # pairs of vertices of one graph that a block may hold; each takes some ten bytes, a few times over
 
@@ -56,8 +56,8 @@ def histogram_features(
         raise GraphError(f"the graphs have {a.shape[0]} vertices, but there are labels of {len(x)}")
     width, first = x.shape[1], 0 if include_self else 1
     out = np.zeros((len(x), (depth + 1 - first) * width), dtype=np.float32)
-    for block in _blocks(pack.sizes):
-        for j, reached in enumerate(_spheres(a, block, depth)):
+    for block in blocks(pack.sizes):
+        for j, reached in enumerate(spheres(a, block, depth)):
             if j >= first:
                 count = np.diff(reached.indptr)[:, None]
                 at = (j - first) * width
@@ -78,7 +78,7 @@ def _columns(labels: NDArray[Any]) -> NDArray[np.float32]:
     return labels.astype(np.float32, copy=False)
 
 
-def _blocks(sizes: Int) -> Iterator[slice]:
+def blocks(sizes: Int) -> Iterator[slice]:
     """The vertices cut into runs such that at most ``_PAIRS`` vertices of their own graphs can be reached in all."""
     reach = np.cumsum(np.repeat(sizes, sizes))
     start = 0
@@ -89,7 +89,7 @@ def _blocks(sizes: Int) -> Iterator[slice]:
         start = stop
 
 
-def _spheres(a: Any, start: slice, depth: int) -> Iterator[Any]:
+def spheres(a: Any, start: slice, depth: int) -> Iterator[Any]:
     """F_0, .., F_depth for the start vertices, up to the last that is not empty."""
     import scipy.sparse as sp
 

@@ -1,0 +1,76 @@
+"""The package's own networks as methods: the paper's two, and two by the default recipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from torch import nn
+
+import ccn
+from ccn.baselines.estimator import TaskName
+from ccn.baselines.network import NetworkMethod
+from ccn.errors import ConfigurationError
+from ccn.models import CCN
+from ccn.pack import Pack
+from ccn.training import model_file
+from ccn.training.model import Model
+from ccn.training.network import network_options
+from ccn.training.recipe import Recipe, recipe
+from ccn.training.task import Task
+
+__all__ = ["Covariant"]
+
+_NAMED: dict[str, Recipe] = {
+    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
+    "ccn-2": recipe("paper"),
+    "ccn-2-default": recipe("default"),
+    "ccn-3-default": recipe("default", order=3),
+}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Covariant(NetworkMethod):
+    """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part."""
+
+    METHODS = tuple(_NAMED)
+
+    def _recipe(self) -> Recipe:
+        return _NAMED[self.method]
+
+    def _tried(self) -> tuple[dict[str, Any], ...]:
+        paper = self.resolved_recipe().name == "paper" and "channels" not in (self.settings or {})
+        return tuple({"channels": c} for c in (4, 8, 16)) if paper else ({},)
+
+    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+        return network_options(chosen.network, graphs, task.outputs)
+
+    def _make(self, options: dict[str, Any]) -> nn.Module:
+        return CCN(**options)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read too."""
+        check_is_fitted(self, "network_")
+        about = {"ccn": ccn.__version__, "method": self.method, "chosen": self.chosen_, "single": self._single}
+        members = (cast(CCN, self.network_),)
+        return model_file.save(Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about), path)
+
+    @classmethod
+    def of_model(cls, model: Model) -> Covariant:
+        """The fitted method that a model file of :meth:`save` holds."""
+        if "method" not in model.about or len(model.members) != 1:
+            raise ConfigurationError(
+                "the model was not made by a method of the registry; load it with ccn.CCNClassifier or ccn.CCNRegressor"
+            )
+        kind: TaskName = "regression" if model.task.kind == "regression" else "classification"
+        made = cls(model.about["method"], kind)
+        made.inputs_, made.task_, made.recipe_ = model.inputs, model.task, model.recipe
+        made.network_, made.options_ = model.members[0], dict(model.options)
+        made._names, made._single = model.task.targets, bool(model.about["single"])
+        made.chosen_ = list(model.about["chosen"])
+        if made._classifies:
+            made.classes_ = np.array(model.task.classes)
+        return made

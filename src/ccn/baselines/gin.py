@@ -1,0 +1,70 @@
+"""The graph isomorphism network (Xu et al. 2019) of PyTorch Geometric, a reference that users know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ccn.baselines.network import NetworkMethod
+from ccn.errors import DependencyError
+from ccn.graph import Batch, batch
+from ccn.pack import Pack
+from ccn.training.recipe import Features, Optimiser, Recipe, Training
+from ccn.training.task import Task
+
+__all__ = ["GIN", "GraphIsomorphismNetwork"]
+
+
+class GIN(nn.Module):
+    """From a batch to (graphs, out_features): PyG's ``GIN``, a sum over vertices and a dense layer."""
+
+    def __init__(
+        self, in_features: int, out_features: int, layers: int = 4, hidden: int = 64, dropout: float = 0.1
+    ) -> None:
+        super().__init__()
+        try:
+            from torch_geometric import nn as pyg
+        except ImportError:
+            raise DependencyError("GIN needs PyTorch Geometric: pip install 'ccn[compare]'") from None
+        self.layers = pyg.GIN(in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True)
+        self.read = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, out_features))
+
+    def forward(self, graphs: Any) -> Tensor:
+        b: Batch = batch(graphs)
+        to, source = (torch.from_numpy(x).to(b.device) for x in b.entries)
+        h = self.layers(b.features.to(next(self.parameters()).dtype), torch.stack([source, to]))
+        of = torch.from_numpy(b.graph_of).to(b.device)
+        out: Tensor = self.read(h.new_zeros(len(b), h.shape[1]).index_add(0, of, h))
+        return out
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphIsomorphismNetwork(NetworkMethod):
+    """GIN with the vertex features given; edge features are not read."""
+
+    layers: int = 4
+    hidden: int = 64
+
+    METHODS = ("gin",)
+    RECIPE = Recipe(
+        name="gin",
+        features=Features(molecules="element", vertices="given"),
+        optimiser=Optimiser(learning_rate=3e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
+        training=Training(epochs=100, batch_size=32),
+    )
+    CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
+
+    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+        return {
+            "in_features": graphs.width,
+            "out_features": task.outputs,
+            "layers": self.layers,
+            "hidden": self.hidden,
+            "dropout": chosen.network.dropout,
+        }
+
+    def _make(self, options: dict[str, Any]) -> nn.Module:
+        return GIN(**options)

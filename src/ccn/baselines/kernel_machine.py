@@ -1,0 +1,206 @@
+"""Graph kernels with a support vector machine: C-SVM for classes, SVR for numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ccn.baselines.choice import best, grid, rounds, success
+from ccn.baselines.estimator import Baseline, Given, as_arrays, as_tensors
+from ccn.baselines.kernels import (
+    WL,
+    Graphlet,
+    Kernel,
+    MultiscaleLaplacian,
+    RandomWalk,
+    ShortestPath,
+    WLEdge,
+    WLOptimalAssignment,
+    stored_gram,
+)
+from ccn.baselines.objects import from_tensor, to_tensor
+from ccn.features.targets import TargetScale
+from ccn.pack import Pack
+from ccn.ragged import Int
+from ccn.training.task import Floats
+
+__all__ = ["KERNELS", "KernelMachine"]
+
+_ROWS = 2048  # predicted together
+_MANY = 5_000  # rows above which a machine takes long and the validation part alone decides
+_KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A kernel and the values of its settings that are tried."""
+
+    kernel: type[Kernel[Any]]
+    settings: Mapping[str, Sequence[Any]]
+
+
+KERNELS: dict[str, _Choice] = {
+    "wl": _Choice(WL, {"depth": (1, 2, 3, 5)}),
+    "wl-edge": _Choice(WLEdge, {"depth": (1, 2, 3, 5)}),
+    "wl-oa": _Choice(WLOptimalAssignment, {"depth": (1, 2, 3, 5)}),
+    "shortest-path": _Choice(ShortestPath, {}),
+    "graphlet": _Choice(Graphlet, {"size": (3, 4), "connected": (False, True)}),
+    "random-walk": _Choice(RandomWalk, {"steps": (3, 5), "discount": (0.1, 1.0)}),
+    "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
+}
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelMachine(Baseline):
+    """A kernel whose settings are chosen together with the machine's constant C.
+
+    Args:
+        C: the values tried.
+        settings: values of the kernel's settings that are tried, in place of the method's own.
+        folds: of cross-validation.
+        refit: fit the last machine on the validation rows too.
+        max_rows: training rows above which so many are drawn; a Gram matrix has their square.
+        cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
+            graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that
+            is fitted sees all those graphs, but no target.
+
+    Attributes:
+        kernel_: the chosen kernel, one per target.
+        support_: the training rows that were used.
+
+    """
+
+    C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
+    settings: Mapping[str, Sequence[Any]] | None = None
+    folds: int = 5
+    refit: bool = False
+    max_rows: int = 8_000
+    cache: bool = True
+
+    METHODS = tuple(KERNELS)
+
+    def _learn(self, given: Given) -> None:
+        given, train = self._drawn(given)
+        self.support_ = np.arange(len(given.graphs) if self.refit else train)
+        y = given.targets
+        self.scale_ = None if self._classifies else TargetScale.fit(y[:train])
+        y = y if self.scale_ is None else self.scale_.scale(y)
+        choice = KERNELS[self.method]
+        tried = choice.settings if self.settings is None else self.settings
+        points = grid({**tried, "C": tuple(self.C)})
+        grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
+
+        def gram(point: dict[str, Any]) -> tuple[Kernel[Any], NDArray[Any]]:
+            own = {k: v for k, v in point.items() if k != "C"}
+            if repr(own) not in grams:
+                grams[repr(own)] = self._gram(choice.kernel(**own), given.graphs)
+            return grams[repr(own)]
+
+        self.kernel_: list[Kernel[Any]] = []
+        self.machine_: list[Any] = []
+        self.chosen_: list[dict[str, Any]] = []
+        for column in y.T:
+            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, many=_MANY)
+
+            def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
+                k = gram(point)[1]
+                return float(np.mean([self._try(k, y, rows, held, point["C"]) for rows, held in parts]))
+
+            point, _ = best(points, judge)
+            kernel, k = gram(point)
+            rows = self.support_[~np.isnan(column[self.support_])]
+            made = self._machine(point["C"]).fit(k[np.ix_(rows, rows)].astype(np.float64), column[rows])
+            self.kernel_.append(kernel)
+            self.machine_.append((made, rows))
+            self.chosen_.append(point)
+        self.graphs_ = given.graphs.select(self.support_)
+
+    def _infer(self, graphs: Pack) -> Floats:
+        found = np.empty((len(graphs), len(self.machine_)))
+        seen: dict[Kernel[Any], Floats] = {}
+        for start in range(0, len(graphs), _ROWS):
+            some = graphs.select(np.arange(start, min(start + _ROWS, len(graphs))))
+            seen.clear()
+            for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
+                if kernel not in seen:
+                    seen[kernel] = self._across(kernel, some)
+                found[start : start + len(some), t] = machine.predict(seen[kernel][:, rows])
+        return found if self.scale_ is None else self.scale_.restore(found)
+
+    def _machine(self, c: float) -> Any:
+        from sklearn.svm import SVC, SVR
+
+        return (SVC if self._classifies else SVR)(C=c, kernel="precomputed", cache_size=500)
+
+    def _try(self, k: NDArray[Any], y: Floats, rows: Int, held: Int, c: float) -> float:
+        if self._classifies and len(np.unique(y[rows])) < 2:
+            return float("nan")
+        made = self._machine(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
+        predicted = made.predict(k[np.ix_(held, rows)].astype(np.float64))
+        return success(y[held], predicted, classification=self._classifies)
+
+    def _drawn(self, given: Given) -> tuple[Given, int]:
+        """Not more training rows than a Gram matrix can have, and as many for validation as that is a share of."""
+        if given.train <= self.max_rows:
+            return given, given.train
+        rng = np.random.default_rng(self.random_state)
+        rows = np.sort(rng.choice(given.train, self.max_rows, replace=False))
+        held = np.arange(given.train, len(given.graphs))
+        held = np.sort(rng.permutation(held)[: max(1, self.max_rows // 8)]) if len(held) else held
+        kept = np.concatenate([rows, held])
+        return Given(given.graphs.select(kept), given.targets[kept], len(rows)), len(rows)
+
+    def _shared(self, graphs: Pack) -> Pack | None:
+        """The pack that the graphs are a part of, if its Gram matrix is kept."""
+        whole = Pack(graphs.arrays, directed=graphs.directed, self_loops=graphs.self_loops)
+        return whole if self.cache and _KEPT_FROM <= len(whole) <= self.max_rows * 5 // 4 else None
+
+    def _gram(self, kernel: Kernel[Any], graphs: Pack) -> tuple[Kernel[Any], NDArray[Any]]:
+        """The kernel, fitted, and the Gram matrix of the graphs."""
+        whole = self._shared(graphs)
+        if whole is None:
+            fitted = kernel.fit(graphs)
+            return fitted, fitted.gram(graphs).astype(np.float32)
+        fitted = kernel.fit(whole)
+        return fitted, stored_gram(fitted, whole)[np.ix_(graphs.chosen, graphs.chosen)]
+
+    def _across(self, kernel: Kernel[Any], graphs: Pack) -> Floats:
+        """(graphs, training rows)."""
+        whole = self._shared(graphs)
+        if whole is not None and graphs.arrays is self.graphs_.arrays:
+            return np.asarray(stored_gram(kernel, whole)[np.ix_(graphs.chosen, self.graphs_.chosen)], dtype=np.float64)
+        return kernel.gram(graphs, self.graphs_)
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        graphs = self.graphs_.compact()
+        tensors = as_tensors(graphs.arrays, "graphs.")
+        for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
+            tensors |= as_tensors({**kernel.state(), "rows": rows}, f"{t}.")
+            tensors[f"machine{t}"] = to_tensor(machine)
+        data = {
+            "chosen": self.chosen_,
+            "kernels": [k.settings() for k in self.kernel_],
+            "directed": graphs.directed,
+            "self_loops": graphs.self_loops,
+            "scale": None if self.scale_ is None else self.scale_.to_json(),
+        }
+        return tensors, data
+
+    def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
+        self.support_ = np.arange(len(self.graphs_))
+        self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
+        self.chosen_ = list(data["chosen"])
+        self.kernel_, self.machine_ = [], []
+        for t, settings in enumerate(data["kernels"]):
+            arrays = as_arrays(tensors, f"{t}.")
+            rows = arrays.pop("rows")
+            if "labels" in arrays:
+                arrays["labels"] = arrays["labels"].view(np.uint64)
+            self.kernel_.append(KERNELS[self.method].kernel(**settings).with_state(arrays))
+            self.machine_.append((from_tensor(tensors[f"machine{t}"]), rows))

@@ -1,0 +1,37 @@
+"""The Weisfeiler-Lehman optimal assignment kernel (Kriege et al. 2016).
+
+Two vertices are as similar as the number of rounds in which their labels agree, and the kernel is the best sum of
+similarities over all ways to pair the vertices of two graphs. Refinement makes the labels a tree, in which the best
+pairing takes ``min(count_g, count_h)`` pairs at every label: the kernel is the histogram intersection over all rounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ccn.baselines.kernels.bags import Bag, name
+from ccn.baselines.kernels.kernel import BagKernel
+from ccn.baselines.kernels.wl import label_bags
+from ccn.pack import Pack
+from ccn.ragged import ranges
+
+__all__ = ["WLOptimalAssignment"]
+
+
+@dataclass(frozen=True)
+class WLOptimalAssignment(BagKernel):
+    """The best pairing of vertices by the labels of rounds 0 to ``depth``.
+
+    Its feature map is unary, ``min(c, d) = sum over k of [c >= k] [d >= k]``: a label that occurs c times is c things.
+    """
+
+    title = "Weisfeiler-Lehman optimal assignment"
+    depth: int = 3
+
+    def see(self, graphs: Pack) -> Bag:
+        bag = label_bags(graphs, self.depth)
+        times = bag.count.astype(np.int64)
+        key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
+        return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)

@@ -1,0 +1,176 @@
+"""Networks as methods: any module from a batch to outputs, trained like the package's own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ccn.baselines.estimator import Baseline, Given
+from ccn.errors import ConfigurationError
+from ccn.pack import Pack
+from ccn.training.batches import Batches
+from ccn.training.examples import Examples
+from ccn.training.fit import split
+from ccn.training.loop import train
+from ccn.training.machine import Machine
+from ccn.training.metrics import better
+from ccn.training.outputs import outputs
+from ccn.training.recipe import Features, Recipe, plain, recipe, unplain
+from ccn.training.task import Floats, Task, make_task
+
+__all__ = ["NetworkMethod"]
+
+_TOGETHER = 128  # graphs of a batch of predictions
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NetworkMethod(Baseline):
+    """A network with a recipe of its own.
+
+    Args:
+        settings: fields of the recipe in place of the method's own, such as ``{"epochs": 10}``.
+        choices: such settings that are tried one after another, the best on the validation part being kept; by default
+            the method's own.
+        validation_fraction: share of the training rows kept to stop and choose by where no validation part is given.
+        time_limit: seconds of training, after which the best so far is kept.
+        device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+
+    Attributes:
+        network_: the trained module.
+        history_: the figures of its epochs.
+
+    """
+
+    settings: Mapping[str, Any] | None = None
+    choices: tuple[Mapping[str, Any], ...] | None = None
+    validation_fraction: float = 0.1
+    time_limit: float | None = None
+    device: str = "cpu"
+
+    RECIPE: ClassVar[Recipe]
+    CHOICES: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+
+    def resolved_recipe(self) -> Recipe:
+        """The recipe with all that this method overrides."""
+        return recipe(self._recipe(), **(self.settings or {}))
+
+    def _recipe(self) -> Recipe:
+        return self.RECIPE
+
+    def _tried(self) -> tuple[Mapping[str, Any], ...]:
+        return self.CHOICES
+
+    def _feature_definition(self) -> Features:
+        return self._features(self.resolved_recipe().features)
+
+    @abstractmethod
+    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+        """The arguments of the network for graphs as :meth:`_prepared` gives them."""
+
+    @abstractmethod
+    def _make(self, options: dict[str, Any]) -> nn.Module:
+        """The network."""
+
+    def _fit_preparation(self, graphs: Pack) -> None:
+        """Learn what :meth:`_prepared` needs to know of the training graphs."""
+
+    def _prepared(self, graphs: Pack) -> Pack:
+        """The graphs as the network reads them."""
+        return graphs
+
+    def _learn(self, given: Given) -> None:
+        base = self.resolved_recipe()
+        rows = np.arange(given.train)
+        held = np.arange(given.train, len(given.graphs))
+        known = np.flatnonzero(~np.isnan(given.targets).all(axis=1))
+        rows, held = np.intersect1d(rows, known), np.intersect1d(held, known)
+        if not len(held):
+            drawn = split(
+                given.targets[rows],
+                self.validation_fraction,
+                self.random_state,
+                classification=self._classifies,
+                calibration=False,
+            )
+            rows, held = rows[drawn.train], rows[drawn.validation]
+        self.task_ = make_task(
+            given.targets[rows],
+            classification=self._classifies,
+            names=self._names,
+            classes=self.classes_.tolist() if self._classifies else (),
+            loss=base.training.loss,
+        )
+        graphs = self.inputs_.vertices(given.graphs)
+        self._fit_preparation(graphs.select(rows))
+        examples = Examples(self._prepared(graphs), given.targets, rows, held)
+        tried = self._tried() if self.choices is None else self.choices
+        best: float | None = None
+        left = self.time_limit
+        for i, settings in enumerate(tried):
+            chosen = base.override(**settings)
+            options = self._options(examples.graphs, self.task_, chosen)
+            net = self._seeded(options)
+            progress = train(
+                net,
+                self.task_,
+                examples,
+                chosen,
+                seed=self.random_state,
+                machine=Machine(device=self.device),
+                time_limit=None if left is None else left / (len(tried) - i),
+            )
+            left = None if left is None else max(0.0, left - progress.seconds)
+            if i == 0 or (progress.best is not None and better(chosen.training.monitor, progress.best, best)):
+                best = progress.best
+                self.network_, self.options_, self.recipe_ = net.eval(), options, chosen
+                self.chosen_, self.history_ = [dict(settings)], progress.history
+
+    def _seeded(self, options: dict[str, Any]) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.random_state)
+            return self._make(options)
+
+    def _outputs(self, graphs: Pack) -> Floats:
+        """Predictions in the targets' units, or probabilities."""
+        ready = self._prepared(self.inputs_.vertices(graphs))
+        return self.task_.decode(outputs(self.network_, Batches(ready, np.arange(len(ready)), _TOGETHER)))
+
+    def _infer(self, graphs: Pack) -> Floats:
+        found = self._outputs(graphs)
+        if self.task_.kind == "multilabel":
+            return (found > 0.5).astype(np.float64)
+        return found.argmax(axis=1, keepdims=True).astype(np.float64) if self._classifies else found
+
+    def predict_proba(self, graphs: Any) -> Floats:
+        """(rows, classes), or for several labels (rows, labels) the probability of each."""
+        if not self._classifies:
+            raise ConfigurationError("a regression has no probabilities; use predict")
+        return self._outputs(self._read(graphs))
+
+    def _preparation(self) -> dict[str, Any]:
+        """What :meth:`_fit_preparation` learned, as plain data."""
+        return {}
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        data = {
+            "options": plain(self.options_),
+            "task": plain(self.task_.to_dict()),
+            "chosen": plain(self.chosen_),
+            "preparation": self._preparation(),
+        }
+        return dict(self.network_.state_dict()), data
+
+    def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        self.options_, self.task_ = unplain(data["options"]), Task.from_dict(data["task"])
+        self.chosen_ = list(data["chosen"])
+        for key, value in data["preparation"].items():
+            setattr(self, key, value)
+        self.network_ = self._seeded(self.options_)
+        self.network_.load_state_dict(dict(tensors))
+        self.network_.eval()

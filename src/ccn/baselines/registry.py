@@ -1,0 +1,72 @@
+"""All methods by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ccn.baselines.estimator import FORM, VERSION, Baseline, TaskName
+from ccn.errors import ConfigurationError, FileError
+from ccn.training import model_file, sealed
+
+__all__ = ["METHODS", "load", "method"]
+
+_COUNTS, _KERNELS = "ccn.baselines.counts:CountFeatures", "ccn.baselines.kernel_machine:KernelMachine"
+METHODS: dict[str, str] = {
+    **dict.fromkeys(("lasso", "ridge", "forest", "boosting"), _COUNTS),
+    **dict.fromkeys(
+        ("wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk", "multiscale-laplacian"), _KERNELS
+    ),
+    "ngf": "ccn.baselines.ngf:NeuralFingerprints",
+    "pscn": "ccn.baselines.pscn:PatchySAN",
+    "gin": "ccn.baselines.gin:GraphIsomorphismNetwork",
+    **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.baselines.covariant:Covariant"),
+}
+"""The class of each method, imported when it is made."""
+
+
+def _class(name: str) -> type[Baseline]:
+    if name not in METHODS:
+        raise ConfigurationError(f"method {name!r} is not known; choose from {', '.join(METHODS)}")
+    module, _, kind = METHODS[name].partition(":")
+    found: type[Baseline] = getattr(import_module(module), kind)
+    return found
+
+
+def method(name: str, task: TaskName, **options: Any) -> Baseline:
+    """A method by name, not fitted yet; the options are those of its class.
+
+    Example:
+        >>> method("wl", "classification", C=(1.0, 10.0)).C
+        (1.0, 10.0)
+
+    """
+    kind = _class(name)
+    try:
+        return kind(name, task, **options)
+    except TypeError as error:
+        raise ConfigurationError(f"method {name!r}: {error}") from None
+
+
+def load(path: str | Path) -> Baseline:
+    """A fitted method from the file that its ``save`` wrote; no code of the file is run."""
+    if _is_model(path):
+        from ccn.baselines.covariant import Covariant
+
+        return Covariant.of_model(model_file.load(path))
+    _, tensors, about = sealed.read(Path(path), FORM, VERSION)
+    try:
+        return _class(about["settings"]["method"]).from_file(tensors, about)
+    except (KeyError, TypeError, RuntimeError) as error:
+        raise FileError(
+            f"{path}: written by ccn {about.get('ccn', '?')}, and cannot be used by this version ({error})"
+        ) from None
+
+
+def _is_model(path: str | Path) -> bool:
+    """Whether a file is that of a network of this package."""
+    try:
+        return bool(model_file.describe(path))
+    except FileError:
+        return False

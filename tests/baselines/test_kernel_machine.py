@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from labelled import OXYGEN, SIZE, SMILES
+
+import ccn
+from ccn.baselines import method
+from ccn.baselines.kernels import WL
+from ccn.datasets.splits import paper_splits
+
+
+def test_settings_are_chosen() -> None:
+    made: Any = method("wl", "classification", settings={"depth": (0, 2)}, C=(1e-6, 10.0)).fit(SMILES, OXYGEN)
+    assert made.chosen_[0]["C"] == 10.0
+    assert made.kernel_[0] == WL(made.chosen_[0]["depth"])
+
+
+def test_all_splits_of_a_data_set_share_one_gram_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = ccn.datasets.load("MUTAG")
+    seen: list[int] = []
+    see = WL.see
+
+    def watched(self: WL, graphs: ccn.Pack) -> Any:
+        seen.append(len(graphs))
+        return see(self, graphs)
+
+    monkeypatch.setattr(WL, "see", watched)
+    found = []
+    for s in paper_splits(data.targets[:, 0], 2):
+        made = method("wl", "classification", settings={"depth": (1,)}, C=(10.0,))
+        made.fit(data.subset(s.train), validation=data.subset(s.validation))
+        found.append(made.predict(data.subset(s.test)))
+    assert seen == [188]
+    assert len(list(tmp_path.rglob("*.npy"))) == 1
+    plain = method("wl", "classification", settings={"depth": (1,)}, C=(10.0,), cache=False)
+    plain.fit(data.subset(s.train), validation=data.subset(s.validation))
+    assert (plain.predict(data.subset(s.test)) == found[-1]).all()
+
+
+def test_many_rows_are_drawn_from() -> None:
+    made: Any = method("wl", "regression", max_rows=20, C=(1.0,)).fit(SMILES, SIZE)
+    assert len(made.support_) == len(made.graphs_) == 20
+    assert made.predict(SMILES).shape == (35,)
+
+
+def test_validation_rows_are_fitted_only_on_request() -> None:
+    held = (SMILES[:5], SIZE[:5])
+    for refit, rows in ((False, 30), (True, 35)):
+        made: Any = method("wl", "regression", C=(1.0,), settings={}, refit=refit).fit(SMILES[5:], SIZE[5:], held)
+        assert len(made.graphs_) == rows
+
+
+def test_three_classes() -> None:
+    y = np.array([s[-1] for s in SMILES])
+    made = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, y)
+    assert made.score(SMILES, y) > 0.9
