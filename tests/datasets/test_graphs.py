@@ -130,3 +130,15 @@ def test_pyg_data_sets_and_back() -> None:
 def test_targets_that_do_not_fit_are_an_error() -> None:
     with pytest.raises(DataError, match="1 graphs, but targets of 2"):
         load([nx.cycle_graph(3)], targets=[1, 2])
+
+
+def test_edge_labels_count_without_vertex_features(tmp_path: Path) -> None:
+    file = tmp_path / "graphs.jsonl"
+    file.write_text(
+        '{"edges": [[0, 1], [1, 2]], "edge_labels": ["a", "b"], "target": 1}\n'
+        '{"edges": [[0, 1]], "edge_labels": ["b"], "target": 0}\n'
+    )
+    data = load(file)
+    assert data.graphs[0].n == 3
+    assert data.graphs[0].edge_features is not None
+    assert data.graphs[0].edge_features.tolist() == [[1.0, 0.0], [0.0, 1.0]]

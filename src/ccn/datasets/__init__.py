@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ccn.datasets import brec, graphs, hcep, molecules, qm9, registry, tu
+from ccn.datasets import brec, graphs, hcep, molecules, qm9, registry, splits, tu
 from ccn.datasets.dataset import Dataset, Statistics
 from ccn.datasets.graphs import from_objects
 from ccn.datasets.report import Remark, check_strict
@@ -19,7 +19,7 @@ from ccn.datasets.tables import TABLE_SUFFIXES, suffix_of
 from ccn.datasets.tu import read_tu
 from ccn.errors import ConfigurationError, DataError
 
-__all__ = ["Dataset", "Remark", "Statistics", "from_objects", "load", "options_of", "read_tu"]
+__all__ = ["Dataset", "Remark", "Statistics", "from_objects", "load", "options_of", "read_tu", "splits"]
 
 _STORED_FROM = 200_000  # bytes of source from which a store is worth its while
 _NOT_STORED = ("n_jobs", "progress", "strict")  # options on which the content of a data set does not depend

@@ -60,14 +60,16 @@ def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) 
         return np.eye(len(column), dtype=np.uint8)[[column[label] for label in labels]]
 
     features = hot(r.labels, vertex) if r.labels is not None else r.features
-    if features is None:
-        n = r.n if r.n is not None else 1 + max((max(e) for e in r.edges), default=-1)
-        return Graph(r.edges, n=n, weights=r.weights, edge_features=r.edge_features, name=name)
     edge_features = hot(r.edge_labels, edge) if r.edge_labels is not None else r.edge_features
+    n = r.n
+    if features is None and n is None:
+        n = 1 + max((max(e) for e in r.edges), default=-1)
+    elif features is not None and r.labels is None:
+        features = np.asarray(features, dtype=np.float32)
     return Graph(
         r.edges,
-        np.asarray(features, dtype=np.float32) if r.labels is None else features,
-        n=r.n,
+        features,
+        n=n,
         weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
         edge_features=None if edge_features is None else np.asarray(edge_features, dtype=np.float32),
         name=name,
