@@ -7,7 +7,7 @@ from pathlib import Path
 __all__ = ["demo"]
 
 
-def demo(*, output: Path = Path("ccn-demo"), epochs: int = 30, seed: int = 0) -> None:
+def demo(*, output: Path = Path("ccn-demo"), epochs: int = 40, seed: int = 0) -> None:
     """Train on MUTAG, which ships with ccn: 188 nitro compounds, mutagenic or not; then predict for three new ones.
 
     For example, `ccn demo`, or `ccn demo --output demo --seed 1`. It does what `ccn train` and `ccn predict` do.

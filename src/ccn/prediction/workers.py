@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import tempfile
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -93,7 +96,7 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
             from joblib.externals.loky import ProcessPoolExecutor
             from joblib.externals.loky.process_executor import BrokenProcessPool
 
-            pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin))
+            pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),)))
             every = itertools.chain(first, rest)
             try:
                 if next(model.members[0].parameters()).device.type == "cpu":
@@ -119,10 +122,19 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
         yield run
 
 
-def _begin() -> None:
+def _begin(parent: int | None = None) -> None:
+    """Make a process ready; it ends when its parent has been killed, for whom else would it wait for ever."""
     import torch
 
     torch.set_num_threads(1)
+    if parent is not None and os.name == "posix":
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(2.0)
+    os._exit(1)
 
 
 @lru_cache(maxsize=2)
