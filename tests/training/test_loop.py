@@ -188,4 +188,4 @@ def test_tensorboard_and_the_bar_are_written_when_asked_for(tmp_path: Path, caps
     assert capsys.readouterr() == ("", "")
     train(network(task, r), task, examples, r, folder=tmp_path / "b", log_tensorboard=True, verbose=True)
     assert list((tmp_path / "b").glob("events.*"))
-    assert "validation_loss" in capsys.readouterr().err
+    assert "validation" in capsys.readouterr().err
