@@ -1,11 +1,16 @@
 """Layers on their own: the list of Q's, their weights, and what is printed."""
 
+from unittest.mock import patch
+
+import numpy as np
 import pytest
 import torch
 
+import ccn
 from ccn.algebra import MatrixClass, bell
 from ccn.errors import ConfigurationError
 from ccn.layers import NONLINEARITIES, Aggregation, list_maps
+from ccn.testing import random_graph
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
@@ -53,3 +58,16 @@ def test_every_named_nonlinearity_is_pointwise(name: str) -> None:
 def test_unknown_choices_are_errors() -> None:
     with pytest.raises(ConfigurationError, match="tanh"):
         Aggregation(1, 1, nonlinearity="nonsense")
+
+
+@pytest.mark.parametrize("nonlinearity", ["relu", "tanh"])
+def test_batch_normalisation_outside_of_training_goes_into_the_weights(nonlinearity: str) -> None:
+    rng = np.random.default_rng(3)
+    graphs = [random_graph(n, rng) for n in (4, 6)]
+    net = ccn.CCN(3, 2, channels=4, norm="batch", nonlinearity=nonlinearity).double()
+    net(graphs)  # moves the running statistics
+    net.eval()
+    folded = net(graphs)
+    with patch.object(ccn.layers.Aggregation, "_affine", return_value=None):
+        plain = net(graphs)
+    assert torch.allclose(folded, plain, rtol=1e-12, atol=1e-12)

@@ -204,14 +204,33 @@ class Aggregation(nn.Module):
         nn.init.normal_(self.bias, std=0.1)
 
     def linear(
-        self, f: Tensor, level: Level, matrices: Matrices, relu: bool = False, keep: bool = True
+        self,
+        f: Tensor,
+        level: Level,
+        matrices: Matrices,
+        relu: bool = False,
+        keep: bool = True,
+        affine: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
         if self.self_product:
             return self._square(f, level, matrices), None
         weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
         weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
-        return aggregate(f, weight, self.bias, self.plan(level), level, matrices, relu, keep)
+        bias: Tensor = self.bias
+        if affine is not None:
+            scale, shift = affine
+            weight, bias = weight * scale[:, None, None], bias * scale + shift
+        return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep)
+
+    def _affine(self) -> tuple[Tensor, Tensor] | None:
+        """Batch normalisation outside of training as a factor and a summand per channel, for weights and bias."""
+        norm = self.norm
+        if not isinstance(norm, nn.BatchNorm1d) or norm.training or norm.running_var is None or self.self_product:
+            return None
+        assert norm.running_mean is not None
+        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+        return scale, norm.bias - norm.running_mean * scale
 
     def plan(self, level: Level) -> Plan:
         """The plan of this layer on a level."""
@@ -232,11 +251,13 @@ class Aggregation(nn.Module):
 
         Without ``keep`` it is wanted for its invariants only, and its data need not be there.
         """
-        fused = self.nonlinearity is torch.relu and self.norm is None and not self.self_product
+        affine = self._affine()
+        normed = self.norm is None or affine is not None
+        fused = self.nonlinearity is torch.relu and normed and not self.self_product
         dropped = self.training and self.dropout > 0
-        data, invariants = self.linear(f, level, matrices, relu=fused, keep=keep or not fused or dropped)
+        data, invariants = self.linear(f, level, matrices, fused, keep or not fused or dropped, affine)
         if not fused:
-            data = self.nonlinearity(self.norm(data) if self.norm is not None else data)
+            data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))
             invariants = None
         if dropped:
             data, invariants = self._drop(data, level), None
