@@ -7,7 +7,10 @@ pass on. The kind of number is that of an argument ``like`` or of a weight.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -22,12 +25,31 @@ _FUSED = ("contract",)  # a product and a sum may become one instruction
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "fastmath": {"contract"}}
 
 
+@cache
+def _folder() -> str:
+    """Where compiled code is kept, under a name that stands for all the code that it is made of.
+
+    Numba itself looks at the module of a function only, and not at those that it calls into. Its own setting,
+    ``NUMBA_CACHE_DIR``, comes first.
+    """
+    import pooch
+
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return str(pooch.os_cache("ccn") / "kernels" / digest.hexdigest())
+
+
 def compiled(f: Callable[..., Any]) -> Any:
     """Compile when first called, without reference counts, and keep the result on disk where that is possible."""
+    given = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = given or _folder()
     try:
         return numba.njit(cache=True, **_OPTIONS)(f)
     except RuntimeError:  # no folder that can be written to
         return numba.njit(**_OPTIONS)(f)
+    finally:
+        numba.config.CACHE_DIR = given
 
 
 def inlined(f: Callable[..., Any]) -> Any:
