@@ -1,4 +1,4 @@
-"""Which pairs random networks tell apart; the data sets that are shipped or generated."""
+"""Which pairs random networks tell apart, on generated graphs."""
 
 import networkx as nx
 import numpy as np
@@ -26,7 +26,7 @@ def test_rook_and_shrikhande_are_equal_to_order_one_and_apart_to_order_two(level
     assert apart([ROOK, SHRIKHANDE], [(0, 1)], 2, levels) == ({(0, 1)} if levels > 1 else set())
 
 
-@pytest.mark.parametrize(("order", "levels"), [(0, 4), (1, 4), (2, 1), (2, 4), (3, 2)])
+@pytest.mark.parametrize(("order", "levels"), [(0, 4), (1, 4), (2, 2), (3, 2)])
 def test_numberings_of_one_graph_are_never_apart(order: int, levels: int) -> None:
     rng = np.random.default_rng(1)
     some = [Graph.from_networkx(nx.gnp_random_graph(n, p, seed=n)) for n, p in ((7, 0.2), (10, 0.5), (12, 0.8))]
