@@ -27,6 +27,7 @@ def test_cheap_cells_come_first() -> None:
 @pytest.mark.parametrize(
     ("name", "methods", "splits", "said"),
     [
+        ("nci", None, None, "'nci' is neither a table nor a data set; choose from kernels, hcep, qm9, expressivity"),
         ("kernels", ["wll"], None, "'wll' is not one of kernels; choose from lasso"),
         ("mutag", ["wl"], [10], "splits are 0 to 9"),
         ("NCI1", ["ccn-3-default"], None, "choose from"),

@@ -86,11 +86,12 @@ def test_an_interrupt_loses_the_running_cell_only(tmp_path: Path, monkeypatch: p
 def test_the_time_left_is_guessed_from_what_has_ended() -> None:
     made = cells("MUTAG", ["ridge", "lasso"], range(2))
     board = Board(made, [])
-    assert board.seconds_left(1) is None
+    assert board.seconds_left() is None
     board.ended(made[0].record("done", 10.0))
     # One more of ridge, and two of lasso, which should take twice as long.
-    assert board.seconds_left(1) == pytest.approx(10 + 2 * 20)
-    assert board.seconds_left(2, limit=15.0) == pytest.approx((10 + 2 * 15) / 2)
+    assert board.seconds_left() == pytest.approx(10 + 2 * 20)
+    board.at_once = 2
+    assert board.seconds_left(limit=15.0) == pytest.approx((10 + 2 * 15) / 2)
 
 
 @pytest.mark.filterwarnings("ignore")

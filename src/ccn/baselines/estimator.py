@@ -27,7 +27,7 @@ from ccn.training import sealed
 from ccn.training.inputs import Inputs, read
 from ccn.training.recipe import Features, plain, unplain
 from ccn.training.targets import Targets, read_classes, read_numbers
-from ccn.training.task import Floats
+from ccn.training.task import Floats, Kind, Task
 
 __all__ = ["FORM", "VERSION", "Baseline", "Given", "TaskName"]
 
@@ -156,6 +156,25 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _multilabel(self) -> bool:
         return self._classifies and len(self._names) > 1
 
+    def task_of(self) -> Task:
+        """What the answers mean."""
+        many = len(getattr(self, "classes_", ())) > 2
+        kind: Kind = "multilabel" if self._multilabel else "multiclass" if many else "binary"
+        return Task(kind if self._classifies else "regression", self._names, self._class_list())
+
+    def answers(self, graphs: Pack) -> Floats:
+        """Numbers (rows, targets), or probabilities of classes (rows, classes) or labels (rows, labels).
+
+        Graphs are as :attr:`inputs_` gives them. A method that has no probabilities is sure of what it says.
+        """
+        found = self._infer(graphs)
+        if not self._classifies or self._multilabel:
+            return found
+        return np.asarray(np.eye(len(self.classes_))[found[:, 0].astype(np.int64)])
+
+    def _class_list(self) -> tuple[Any, ...]:
+        return tuple(self.classes_.tolist()) if self._classifies else ()
+
     # What a method adds
 
     @abstractmethod
@@ -216,8 +235,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
 
     # Files
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted method as one file that :func:`ccn.baselines.load` reads."""
+    def save(self, path: str | Path, **more: Any) -> Path:
+        """Write the fitted method as one file that :func:`ccn.baselines.load` reads, with ``more`` plain data."""
         check_is_fitted(self, "inputs_")
         tensors, data = self._state()
         about = {
@@ -226,8 +245,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             "inputs": self.inputs_.to_dict(),
             "names": list(self._names),
             "single": self._single,
-            "classes": self.classes_.tolist() if self._classifies else [],
+            "classes": list(self._class_list()),
+            "task": self.task_of().to_dict(),
             "learned": data,
+            **more,
         }
         sealed.write(Path(path), FORM, VERSION, tensors, about)
         return Path(path)

@@ -77,6 +77,7 @@ _NAMES = {
     "smiles_column": ("--smiles-column", "--smiles-columns"),
     "split_column": ("--split-column", "--splits-column"),
     "molecules": ("--features", "--molecules"),
+    "method": ("--optimiser",),
 }
 _TITLES = {"data": "Columns", "splitting": "Splits", "machine": "Machine", "optimiser": "Optimiser"}
 _ONLY_IN_FILES = ("scheme",)

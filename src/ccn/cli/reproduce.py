@@ -76,7 +76,7 @@ def reproduce(
     tell(f"{name}: {len(chosen)} cells, {len(chosen) - todo} with a record in {results}, {todo} to do")
     if not todo:
         return
-    with _watcher(quiet, jobs, time_limit_per_cell) as watch:
+    with _watcher(quiet, time_limit_per_cell) as watch:
         board = run(
             chosen,
             results,
@@ -109,7 +109,7 @@ def _splits(text: str | None) -> list[int] | None:
 
 
 @contextmanager
-def _watcher(quiet: bool, jobs: int, limit: float | None) -> Iterator[Callable[[Board], None]]:
+def _watcher(quiet: bool, limit: float | None) -> Iterator[Callable[[Board], None]]:
     """A live table on a terminal, else a line per cell."""
     from rich.console import Console
     from rich.live import Live
@@ -125,27 +125,27 @@ def _watcher(quiet: bool, jobs: int, limit: float | None) -> Iterator[Callable[[
         def line(board: Board) -> None:
             if board.last is not told[0]:
                 told[0] = board.last
-                say(False)(_line(board, jobs, limit))
+                say(False)(_line(board, limit))
 
         yield line
     else:
         with Live(console=console, refresh_per_second=1) as live:
-            yield lambda board: live.update(_Table(board, jobs, limit))
+            yield lambda board: live.update(_Table(board, limit))
 
 
-def _line(board: Board, jobs: int, limit: float | None) -> str:
+def _line(board: Board, limit: float | None) -> str:
     r, counts = board.last, board.counts()
     assert r is not None
-    found = f"{r.metric} {r.test:.4f}" if r.test is not None else r.details.get("error", "")
+    found = f"{r.metric} {r.test:.4g}" if r.test is not None else r.details.get("error", "")
     ended = sum(counts[s] for s in ("done", "timeout", "failed"))
     return (
         f"[{ended}/{len(board.cells)}] {r.dataset} {r.method} split {r.split}: {r.status} {found} "
-        f"in {r.seconds:.1f} s; {_left(board, jobs, limit)}"
+        f"in {r.seconds:.1f} s; {_left(board, limit)}"
     )
 
 
-def _left(board: Board, jobs: int, limit: float | None) -> str:
-    seconds = board.seconds_left(jobs, limit)
+def _left(board: Board, limit: float | None) -> str:
+    seconds = board.seconds_left(limit)
     return "time left not known yet" if seconds is None else f"about {_time(seconds)} left"
 
 
@@ -158,8 +158,8 @@ def _time(seconds: float) -> str:
 class _Table:
     """The live table: data sets by methods."""
 
-    def __init__(self, board: Board, jobs: int, limit: float | None) -> None:
-        self.board, self.jobs, self.limit = board, jobs, limit
+    def __init__(self, board: Board, limit: float | None) -> None:
+        self.board, self.limit = board, limit
 
     def __rich__(self) -> Any:
         import time
@@ -169,7 +169,7 @@ class _Table:
         board = self.board
         sets = list(dict.fromkeys(c.dataset for c in board.cells))
         elapsed = _time(time.monotonic() - board.began)
-        made = Table(caption=f"{elapsed} so far, {_left(board, self.jobs, self.limit)}", caption_justify="left")
+        made = Table(caption=f"{elapsed} so far, {_left(board, self.limit)}", caption_justify="left")
         made.add_column("method")
         for name in sets:
             made.add_column(name, justify="right")

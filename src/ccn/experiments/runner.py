@@ -27,6 +27,7 @@ class Board:
         cells: all that were asked for.
         state: of each cell: ``to do``, ``running``, or as its record says.
         last: the newest record.
+        at_once: cells that run at the same time.
 
     """
 
@@ -36,6 +37,7 @@ class Board:
         ended = {k: r.status for k, r in known.items() if not again and r.status != "failed"}
         self.state: dict[Key, str] = {c.key: ended.get(c.key, "to do") for c in cells}
         self.last: Record | None = None
+        self.at_once = 1
         self.began = time.monotonic()
         self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
         for r in known.values():
@@ -56,7 +58,7 @@ class Board:
         self.state[record.key], self.last = record.status, record
         self._seconds[record.dataset, record.method].append(record.seconds)
 
-    def seconds_left(self, at_once: int, limit: float | None = None) -> float | None:
+    def seconds_left(self, limit: float | None = None) -> float | None:
         """A guess by the mean of other splits, or by what a cell should cost; None while nothing has ended."""
         mean = {key: sum(s) / len(s) for key, s in self._seconds.items()}
         costs = {(c.dataset, c.method): cost(c) for c in self.cells}
@@ -66,7 +68,7 @@ class Board:
         rate = sum(m for m, _ in measured) / sum(c for _, c in measured)
         undone = [c for c in self.cells if self.state[c.key] in ("to do", "running")]
         each = [mean.get((c.dataset, c.method), rate * cost(c)) for c in undone]
-        return sum(e if limit is None else min(e, limit) for e in each) / at_once
+        return sum(e if limit is None else min(e, limit) for e in each) / self.at_once
 
 
 def run(
@@ -96,9 +98,9 @@ def run(
     board = Board(cells, read(results), again=again)
     waiting = deque(board.left)
     running: dict[Future[Record], Cell] = {}
-    with _places(cluster, min(jobs, max(1, len(waiting)))) as (submit, count):
+    with _places(cluster, min(jobs, max(1, len(waiting)))) as (submit, board.at_once):
         while waiting or running:
-            while waiting and len(running) < count:
+            while waiting and len(running) < board.at_once:
                 cell = waiting.popleft()
                 board.state[cell.key] = "running"
                 running[submit(work, cell, limit, threads)] = cell

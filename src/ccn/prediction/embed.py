@@ -41,6 +41,10 @@ def embed_file(
         raise ConfigurationError(f"{output}: embeddings are written as .parquet, .csv, .tsv or .npy; name it so")
     path = model_path(model)
     loaded = model_file.load(path)
+    if not loaded.members:
+        raise ConfigurationError(
+            f"{model}: the method {loaded.about['method']} has no embedding; a network of ccn has one"
+        )
     width, count, without, began = answers.width(loaded), 0, 0, time.monotonic()
     part = output.with_name(f"{output.name}.part")
     with ExitStack() as stack:
