@@ -59,10 +59,11 @@ def test_what_is_missing_or_ended_early_is_shown_so() -> None:
 
 
 def test_hcep_has_fractions_of_the_trees_and_the_rows_of_training() -> None:
+    recipe = {"network": {"edge_features": True}}
     records = [
         hcep("boosting", 1.0, rows=40_000, features="element", hydrogens=False),
         hcep("wl-oa", 0.8, rows=5_000, features="element", hydrogens=False),
-        hcep("ccn-2-default", 0.4, rows=40_000, features="atoms", hydrogens=True),
+        hcep("ccn-2-default", 0.4, rows=40_000, features="atoms", hydrogens=True, recipe=recipe),
         hcep("ngf", None),
     ]
     made = table("hcep", records)
@@ -74,7 +75,8 @@ def test_hcep_has_fractions_of_the_trees_and_the_rows_of_training() -> None:
     assert said.text == "0.483"
     assert made.label("wl-oa") == "wl-oa (5,000 training rows)"
     assert made.label("boosting") == "boosting"
-    assert "Atoms are described by the set atoms, hydrogens included: ccn-2-default." in made.notes
+    given = "Atoms are described by the set atoms, hydrogens included, and bonds by their features: ccn-2-default."
+    assert given in made.notes
 
 
 def test_without_trees_there_are_no_fractions() -> None:

@@ -320,7 +320,8 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
             rows[method] = config["rows"]
         if "features" in config:
             what = f"the set {config['features']}, hydrogens {'included' if config.get('hydrogens') else 'left out'}"
-            inputs.setdefault(what, []).append(method)
+            bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
+            inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
     own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
     fewer = {m: f"{m} ({n:,} training rows)" for m, n in rows.items() if n < max(rows.values())}
     if fewer:
