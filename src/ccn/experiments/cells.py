@@ -204,7 +204,7 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     if cell.method in KERNELS:
         options["max_rows"] = KERNEL_ROWS
     task: Any = "classification" if cell.table == "kernels" else "regression"
-    made = method(cell.method, task, **options | cell.options)
+    made = method(cell.method, task, **{**options, **cell.options})
     reads = made.feature_definition()
     molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
     data = _data(cell.dataset, **molecules)
@@ -229,7 +229,9 @@ def _data(name: str, **options: Any) -> Dataset:
     """The data set of a process, read once."""
     from ccn.datasets import load
 
-    data = load(name, draw=50_000 if name == "HCEP" else None, **options, **({"progress": False} if options else {}))
+    if name in _LARGE:
+        options["progress"] = False
+    data = load(name, draw=50_000 if name == "HCEP" else None, **options)
     # Without the rows that were not drawn: what is shared by all splits is shared by these graphs.
     return replace(data, graphs=data.pack.compact())
 

@@ -57,7 +57,7 @@ class Board:
         self._seconds[record.dataset, record.method].append(record.seconds)
 
     def seconds_left(self, at_once: int, limit: float | None = None) -> float | None:
-        """A guess by the mean of other splits, else by what a cell should cost; None while there is nothing to go by."""
+        """A guess by the mean of other splits, or by what a cell should cost; None while nothing has ended."""
         mean = {key: sum(s) / len(s) for key, s in self._seconds.items()}
         costs = {(c.dataset, c.method): cost(c) for c in self.cells}
         measured = [(mean[key], costs[key]) for key in costs if key in mean]

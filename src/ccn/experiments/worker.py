@@ -50,7 +50,12 @@ class _Process:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         over = threading.Event()
-        timer = threading.Timer(limit or 0.0, lambda: (over.set(), self.process.kill()))
+
+        def end() -> None:
+            over.set()
+            self.process.kill()
+
+        timer = threading.Timer(limit or 0.0, end)
         began = time.monotonic()
         try:
             self.process.stdin.write(json.dumps(asdict(cell)) + "\n")
@@ -67,7 +72,7 @@ class _Process:
             timer.cancel()
         seconds = time.monotonic() - began
         if over.is_set():
-            return cell.record("timeout", seconds)
+            return cell.record("timeout", seconds, config={"options": dict(cell.options), "time_limit": limit})
         return cell.record("failed", seconds, details={"error": self.last_words()})
 
     def last_words(self) -> str:
