@@ -42,7 +42,7 @@ def test_what_is_missing_or_ended_early_is_shown_so() -> None:
     records = [
         *accuracies("NCI1", wl=GOOD, gin=[0.99] * 6, pscn=[0.5] * 8),
         *(record("NCI1", "pscn", s, status="timeout", seconds=1800.0) for s in (8, 9)),
-        *(record("NCI1", "random-walk", s, status="timeout", seconds=1801.0) for s in range(10)),
+        *(record("NCI1", "random-walk", s, status="timeout", seconds=1800.4) for s in range(10)),
         record("NCI1", "ngf", status="failed", details={"error": "out of memory"}),
     ]
     made = table("kernels", records)

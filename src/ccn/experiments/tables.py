@@ -309,9 +309,8 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
         )
     timeouts = [r.seconds for r in records if r.status == "timeout"]
     if timeouts:
-        least, most = (f"{s / 60:.0f}" for s in (min(timeouts), max(timeouts)))
-        minutes = least if least == most else f"{least} to {most}"
-        own.append(f"Timed out: a cell of one method and split was ended after {minutes} minutes.")
+        after = dict.fromkeys(f"{s / 60:.3g} minutes" for s in (min(timeouts), max(timeouts)))
+        own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
     rows: dict[str, int] = {}
     inputs: dict[str, list[str]] = {}
     for method in made.methods:
