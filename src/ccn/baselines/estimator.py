@@ -124,7 +124,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         self._names, self._single = targets.names, targets.single
         if self._classifies:
             self.classes_ = np.array(targets.classes)
-        features = self._feature_definition()
+        features = self.feature_definition()
         rows = np.arange(train)
         if isinstance(graphs, Dataset):
             self.inputs_ = Inputs.of_dataset(graphs, rows, features)
@@ -175,7 +175,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
         """Take over what :meth:`_state` gave."""
 
-    def _feature_definition(self) -> Features:
+    def feature_definition(self) -> Features:
+        """What vertices and edges of molecules carry, where the method is given SMILES."""
         return self._features(Features(molecules="element", vertices="given"))
 
     def _features(self, usual: Features) -> Features:
@@ -187,7 +188,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _parse(self, graphs: Any) -> tuple[Pack, bool]:
         if isinstance(graphs, Dataset):
             return graphs.pack, False
-        how = self._feature_definition()
+        how = self.feature_definition()
         return read(graphs, how.molecules, how.hydrogens)
 
     def _read(self, graphs: Any) -> Pack:

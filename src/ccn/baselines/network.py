@@ -66,7 +66,7 @@ class NetworkMethod(Baseline):
     def _tried(self) -> tuple[Mapping[str, Any], ...]:
         return self.CHOICES
 
-    def _feature_definition(self) -> Features:
+    def feature_definition(self) -> Features:
         return self._features(self.resolved_recipe().features)
 
     @abstractmethod
