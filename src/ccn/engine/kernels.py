@@ -344,7 +344,7 @@ def _placed(
     c: int,
     one: float,
 ) -> None:
-    """``target[t + step p + step_1 r] += q[at + lean p + lean_1 r] * table[row + jump x]`` for all (x, p, r); or back."""
+    """``target[t + step p + step_1 r] += q[at + lean p + lean_1 r] * table[row + jump x]``, all (x, p, r); or back."""
     apart()
     for k in range(count):
         x, p, r = get(places, 3 * k, k), get(places, 3 * k + 1, k), get(places, 3 * k + 2, k)
@@ -568,7 +568,19 @@ def forward(
             i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
             rows = level.graph_rows[g, graph]
             multiply(
-                False, w.table, i, along, w.x, j, pace, rows, (b - a) * n, weights, start * n * c, (right - left) * c, one
+                False,
+                w.table,
+                i,
+                along,
+                w.x,
+                j,
+                pace,
+                rows,
+                (b - a) * n,
+                weights,
+                start * n * c,
+                (right - left) * c,
+                one,
             )
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic

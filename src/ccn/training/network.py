@@ -38,6 +38,8 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "norm": n.norm,
         "dropout": n.dropout,
         "hidden": n.hidden,
+        "head_norm": n.head_norm,
+        "head_dropout": n.head_dropout,
     }
 
 
