@@ -53,7 +53,9 @@ HELP = {
     "nonlinearity": "Of the activations.",
     "norm": "Normalisation of the activations: batch, layer or none.",
     "dropout": "Share of activations dropped in training.",
-    "hidden": "Width of the last layers.",
+    "hidden": "Width of the last layers; one number, or one per layer.",
+    "head_norm": "Normalisation in the last layers: batch, layer or none.",
+    "head_dropout": "Share of the last layers' units dropped in training.",
     "scheme": "Composition scheme; only in a configuration file.",
     "max_part": "Largest part that may still grow.",
     "method": "Optimiser.",
@@ -82,7 +84,7 @@ _NAMES = {
 _TITLES = {"data": "Columns", "splitting": "Splits", "machine": "Machine", "optimiser": "Optimiser"}
 _ONLY_IN_FILES = ("scheme",)
 # Fields of several forms, whose words are read as numbers, lists and truth values.
-_FORMS = ("fractions", "vertices", "order", "channels", "contractions", "adjacency", "nonlinearity")
+_FORMS = ("fractions", "vertices", "order", "channels", "contractions", "adjacency", "nonlinearity", "hidden")
 
 
 def _flag(kind: Any) -> Any:

@@ -75,14 +75,18 @@ class Network:
     nonlinearity: Any = "relu"
     norm: str | None = None
     dropout: float = 0.0
-    hidden: int = 64
+    hidden: int | tuple[int, ...] = 64
+    head_norm: str | None = None
+    head_dropout: float = 0.0
     scheme: Any = None
     max_part: int | None = None
 
     def __post_init__(self) -> None:
         _check(self.levels >= 0, "levels", self.levels, "not negative")
         _check(self.growth > 0, "growth", self.growth, "more than 0")
-        _check(0 <= self.dropout < 1, "dropout", self.dropout, "at least 0 and less than 1")
+        for name in ("dropout", "head_dropout"):
+            value = getattr(self, name)
+            _check(0 <= value < 1, name, value, "at least 0 and less than 1")
 
     def widths(self) -> list[int]:
         """Channels of each level 0..levels."""
