@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import torch
 
 from ccn import Graph, datasets
 from ccn.datasets import load, molecules
-from ccn.datasets.molecules import pack_molecules
+from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError
+from ccn.features.molecules import molecule_features
+from ccn.pack import Pack
 
 SMILES = ["CCO", "c1ccccc1", "C", "[Na+].[Cl-]", "CC(=O)O", "N#N"]
 
@@ -38,6 +41,19 @@ def test_the_pack_holds_the_graphs_that_smiles_give_one_by_one(hydrogens: bool) 
         assert a is not None
         assert b is not None
         assert torch.equal(a[made.entry_edge].float(), b[one.entry_edge].float())
+
+
+@pytest.mark.parametrize("more", ["", "=", "O", "1", "(", "c", "n", "[nH]", "*", ".C", "[H]", "[2H]", "#", "+"])
+def test_what_is_a_molecule_does_not_depend_on_what_is_read_of_it(more: str) -> None:
+    """Also where only bonded atoms are read, for which RDKit is not asked to perceive aromaticity."""
+    known = ["c1ccccc1", "c1cc[nH]c1", "c1cccc1", "CN(=O)=O", "C1=CC=CC=C1", "c1ccc-2c(c1)-c1ccccc12", "[Na+].[Cl-]"]
+    odd = ["", "C[N+](C)(C)C", "N->[Pt](Cl)Cl", "CCO name", "c1cc2c3cocc3c3c4[SiH2]C(=Cc4ncc3c2[se]1)c1scc2C=CCc12"]
+    many = [s[:cut] + more + s[cut:] for s in [*known, *odd] for cut in range(len(s) + 1)]
+    whole, bare = molecule_features("element"), replace(molecule_features("element"), bond=())
+    (arrays, *odd_rows), (fewer, *same) = (convert(many, features, False, ()) for features in (whole, bare))
+    assert odd_rows == same
+    a, b = Pack.of_edges(*arrays).arrays, Pack.of_edges(*fewer).arrays
+    assert all(np.array_equal(a[key], b[key]) for key in ("vertex_start", "features", "row", "column"))
 
 
 def test_workers_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,18 @@ def test_a_set_of_ones_own_may_hold_numbers(monkeypatch: pytest.MonkeyPatch) -> 
     assert Graph.from_smiles("CO", features=mine).features.shape[1] == len(mine.vertex_names)
     monkeypatch.setitem(SETS, "mine", mine)
     assert molecule_features("mine") is mine
+
+
+@pytest.mark.parametrize("smiles", [*SMILES, "C" * 300])
+def test_without_properties_of_bonds_the_same_pairs_are_bonded(smiles: str) -> None:
+    whole, bare = molecule_features("element"), replace(molecule_features("element"), bond=())
+    assert whole.perceived
+    assert not bare.perceived
+    features, edges, edge_features = whole.arrays(molecule(smiles))
+    found = bare.arrays(molecule(smiles))
+    assert np.array_equal(found[0], features)
+    assert sorted(map(sorted, found[1].tolist())) == sorted(map(sorted, edges.tolist()))
+    assert found[2].shape == (len(edge_features), 0)
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known() -> None:

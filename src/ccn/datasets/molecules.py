@@ -64,6 +64,38 @@ def _reason(smiles: str) -> str:
     return f"not a molecule: {problems[0] if problems else 'RDKit refuses it'}"
 
 
+def _reader(features: MoleculeFeatures, whole: bool) -> Callable[[str], Any]:
+    """From SMILES to RDKit molecules, None for what is none.
+
+    To perceive rings and aromaticity is half of the work. Where nothing of it is read, it is enough to know that a
+    Kekulé structure exists and that its valences are right. What this does not accept RDKit's whole reading decides.
+    """
+    from rdkit import Chem
+
+    if whole or features.perceived:
+        return Chem.MolFromSmiles
+    raw: Any = Chem.SmilesParserParams()
+    raw.sanitize, raw.removeHs = False, False
+    flags = Chem.SanitizeFlags
+    checks = flags.SANITIZE_CLEANUP | flags.SANITIZE_CLEANUP_ORGANOMETALLICS | flags.SANITIZE_PROPERTIES
+
+    def read(text: str) -> Any:
+        # Hydrogens of their own may be taken in, and atoms of any kind are looked at more closely.
+        if not any(odd in text for odd in ("*", "[H", "[#")):
+            mol = Chem.MolFromSmiles(text, raw)
+            if mol is not None and not Chem.SanitizeMol(mol, checks, catchErrors=True):
+                Chem.FastFindRings(mol)
+                try:
+                    Chem.Kekulize(mol, clearAromaticFlags=True)
+                    mol.UpdatePropertyCache(strict=True)
+                    return mol
+                except Chem.MolSanitizeException:
+                    pass
+        return Chem.MolFromSmiles(text)
+
+    return read
+
+
 def _counts(mol: Any, elements: Sequence[str]) -> list[int]:
     """Atoms of each element, hydrogens included."""
     found = dict.fromkeys(elements, 0)
@@ -86,9 +118,10 @@ def convert(
     spelt: list[str] = []
     counts: list[list[int]] = []
     made: list[tuple[NDArray[Any], ...]] = []
+    read = _reader(features, canonical or bool(elements))
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
-            mol = Chem.MolFromSmiles(text)
+            mol = read(text)
             if mol is None or not mol.GetNumAtoms():
                 bad.append((i, _reason(text.strip())))
                 continue

@@ -5,12 +5,12 @@ A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.in
 :class:`MoleculeFeatures`, pass it wherever a name is taken, and put it into :data:`SETS` under its name
 if files that mention it are to be read back.
 
-RDKit itself is imported only to add hydrogens; everything else asks the molecule.
+RDKit itself is imported only to add hydrogens and for bonds without properties; everything else asks the molecule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,7 @@ ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 """Bond orders with a column of their own: single, double, triple, aromatic."""
 
+_DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
 _KEPT = 4096  # rows kept for the next atom that reads the same; one-hot sets need a few hundred
 
 
@@ -40,6 +41,7 @@ class Property:
         read: from an RDKit atom or bond to its value.
         values: one column per value, 1 where it is read. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
+        perceived: RDKit must have perceived rings, aromaticity, hydrogens and the like before it can be read.
 
     """
 
@@ -47,6 +49,7 @@ class Property:
     read: Callable[[Any], Any]
     values: tuple[Any, ...] = ()
     other: bool = True
+    perceived: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,17 +82,19 @@ class _Rows(dict[tuple[Any, ...], bytes]):
             self[readings] = made
         return made
 
-    def of(self, things: Iterable[Any]) -> NDArray[Any]:
-        """(things, width), read in one pass."""
-        reads = [p.read for p in self.properties]
-        joined = b"".join([self[tuple([read(x) for read in reads])] for x in things])
+    def of(self, things: Sequence[Any]) -> NDArray[Any]:
+        """(things, width); property by property."""
+        readings = zip(*(map(p.read, things) for p in self.properties), strict=True)
+        joined = b"".join(map(self.__getitem__, readings))
         # A copy, since an array over bytes is read-only.
-        return np.frombuffer(joined, dtype=self.dtype).reshape(-1, self.width).copy()
+        return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
 
 
 @dataclass(frozen=True)
 class MoleculeFeatures:
     """A set of properties of atoms and bonds; ``hydrogens=True`` makes all hydrogens vertices.
+
+    Without properties of bonds, edges have no features, and molecules are read faster.
 
     Example:
         >>> from rdkit import Chem
@@ -105,8 +110,8 @@ class MoleculeFeatures:
     hydrogens: bool = False
 
     def __post_init__(self) -> None:
-        if not self.atom or not self.bond:
-            raise ConfigurationError(f"molecule features {self.name!r}: name at least one property of atoms and bonds")
+        if not self.atom:
+            raise ConfigurationError(f"molecule features {self.name!r}: name at least one property of atoms")
 
     @property
     def vertex_names(self) -> tuple[str, ...]:
@@ -117,6 +122,11 @@ class MoleculeFeatures:
     def edge_names(self) -> tuple[str, ...]:
         """The names of the columns of bonds."""
         return tuple(c for p in self.bond for c in p.columns)
+
+    @property
+    def perceived(self) -> bool:
+        """Whether more is read of molecules than which atoms are bonded to which."""
+        return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
 
     def to_json(self) -> dict[str, Any]:
         """The name and the columns as plain JSON values; see :func:`molecule_features` for the way back."""
@@ -142,14 +152,17 @@ class MoleculeFeatures:
     def arrays(self, mol: Any) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
         """Features (atoms, width), edges (bonds, 2) and edge features (bonds, width) of an RDKit molecule.
 
-        Atoms and bonds are in RDKit's order, every bond once. Where all properties have listed values the
-        features are uint8, else float32.
+        Atoms and bonds are in RDKit's order, every bond once; bonds without properties may be in another. Where all
+        properties have listed values the features are uint8, else float32.
         """
         atoms, bonds = self._rows
         try:
             mol = self.molecule(mol)
             # By number, which is twice as fast as RDKit's own iterators.
-            features = atoms.of(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms())))
+            features = atoms.of(list(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms()))))
+            if not self.bond and len(features) < _DENSE:
+                edges = _edges(mol)
+                return features, edges, np.empty((len(edges), 0), dtype=np.uint8)
             listed = list(map(mol.GetBondWithIdx, range(mol.GetNumBonds())))
             pairs = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in listed]
             edge_features = bonds.of(listed)
@@ -160,6 +173,14 @@ class MoleculeFeatures:
                 "sanitise it with rdkit.Chem.SanitizeMol first"
             ) from None
         return features, np.array(pairs, dtype=np.int64).reshape(-1, 2), edge_features
+
+
+def _edges(mol: Any) -> NDArray[np.int64]:
+    """The bonds from the adjacency matrix, which RDKit gives in one call."""
+    from rdkit.Chem import GetAdjacencyMatrix
+
+    pairs = np.argwhere(GetAdjacencyMatrix(mol))
+    return pairs[pairs[:, 0] < pairs[:, 1]]
 
 
 def _element(atom: Any) -> Any:
@@ -205,7 +226,7 @@ SETS: dict[str, MoleculeFeatures] = {
     for features in (
         MoleculeFeatures(
             "element",
-            atom=(Property("element", _element, ELEMENTS),),
+            atom=(Property("element", _element, ELEMENTS, perceived=False),),
             bond=(Property("order", _order, BOND_ORDERS, other=False),),
         ),
         MoleculeFeatures(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.adjacency import EdgeFeatures
 from ccn.errors import CCNError, ConfigurationError
+from ccn.features.molecules import MoleculeFeatures, molecule_features
 from ccn.pack import Pack
 from ccn.training.model import Model
 
-__all__ = ["REASON", "Parsed", "answer", "cells", "check_interval", "columns", "embed", "parse", "width"]
+__all__ = ["REASON", "Parsed", "answer", "cells", "check_interval", "columns", "embed", "parse", "reads", "width"]
 
 REASON = "reason"
 
@@ -65,12 +68,20 @@ def _numbers(values: Iterable[float]) -> list[str]:
     return [f"{v:.7g}" for v in values]
 
 
-def parse(features: str, hydrogens: bool, smiles: Sequence[str]) -> Parsed:
+def reads(model: Model) -> MoleculeFeatures:
+    """What a model reads of molecules: of bonds only that they are there, unless a channel of A has their features."""
+    if model.inputs.molecules is None:
+        raise ConfigurationError("the model was trained on graphs with features of their own, which molecules lack")
+    features = molecule_features(model.inputs.molecules, model.inputs.hydrogens)
+    of_bonds = any(isinstance(c, EdgeFeatures) for net in model.members for c in net.adjacency_channels)
+    return features if of_bonds else replace(features, bond=())
+
+
+def parse(features: MoleculeFeatures, smiles: Sequence[str]) -> Parsed:
     """Graphs from SMILES."""
     from ccn.datasets.molecules import convert
-    from ccn.features.molecules import molecule_features
 
-    arrays, good, bad, *_ = convert(smiles, molecule_features(features, hydrogens), False, ())
+    arrays, good, bad, *_ = convert(smiles, features, False, ())
     return (None if arrays is None else Pack.of_edges(*arrays)), good, bad
 
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from ccn.errors import CCNError, ConfigurationError, TrainingError
+from ccn.errors import CCNError, TrainingError
 from ccn.prediction import answers
 from ccn.training import model_file
 from ccn.training.model import Model
@@ -47,14 +47,7 @@ class Job:
 
     def __call__(self, model: Model, smiles: Smiles) -> Any:
         """The whole way from SMILES to answers."""
-        return self.answer(model, parse(model, smiles), len(smiles))
-
-
-def parse(model: Model, smiles: Smiles) -> answers.Parsed:
-    """Graphs as the model's definition of features wants them."""
-    if model.inputs.molecules is None:
-        raise ConfigurationError("the model was trained on graphs with features of their own, which molecules lack")
-    return answers.parse(model.inputs.molecules, model.inputs.hydrogens, smiles)
+        return self.answer(model, answers.parse(answers.reads(model), smiles), len(smiles))
 
 
 class _Future(Protocol):
@@ -105,11 +98,11 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
                     yield from in_order(lambda s: pool.submit(_whole, str(path), key, job, s), every, 3 * count)
                 else:
                     sizes: deque[int] = deque()
+                    features = answers.reads(model)
 
                     def submit(smiles: Smiles) -> Any:
                         sizes.append(len(smiles))
-                        how = model.inputs
-                        return pool.submit(answers.parse, str(how.molecules), how.hydrogens, smiles)
+                        return pool.submit(answers.parse, features, smiles)
 
                     for parsed in in_order(submit, every, 3 * count):
                         yield job.answer(model, parsed, sizes.popleft())

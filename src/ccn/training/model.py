@@ -24,7 +24,7 @@ from ccn.uncertainty.conformal import Calibration
 
 __all__ = ["Model"]
 
-_TOGETHER = 128  # graphs of a batch of predictions
+_TOGETHER = 256  # graphs of a batch of predictions
 
 
 @dataclass(frozen=True)
