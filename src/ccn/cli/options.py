@@ -39,7 +39,7 @@ HELP = {
     "nodes": "Machines.",
     "strategy": "How processes work together: auto or ddp.",
     "precision": "32-true, 64-true, bf16-mixed or 16-mixed.",
-    "molecules": "Properties of atoms and bonds: atoms or element.",
+    "molecules": "Properties of atoms and bonds: compact, atoms or element.",
     "hydrogens": "Make hydrogens vertices.",
     "vertices": "What is made of the features: given, histograms, labels, degree or constant.",
     "order": "Order of the tensors; one number, or one per level: 2,2,1.",
