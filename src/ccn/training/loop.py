@@ -143,7 +143,8 @@ class _Run:
         prepare = getattr(net, "prepare", None)
         self.batches = Batches(examples.graphs, examples.train, size, seed, *place, prepare=prepare)
         self.held = Batches(examples.graphs, examples.validation, size, None, *place, prepare=prepare)
-        self.steps = recipe.training.epochs * len(self.batches)
+        self.epochs, self.patience = recipe.training.passes(len(self.batches))
+        self.steps = self.epochs * len(self.batches)
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
         self.own_optimiser = make_optimiser(net, recipe.optimiser)
@@ -183,9 +184,9 @@ class _Run:
         if not len(self.held) or better(watched, value, progress.best) or progress.epoch == 0:
             progress.best, progress.best_epoch = None if math.isnan(value) else value, progress.epoch
         progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
-        if progress.epoch == settings.epochs:
+        if progress.epoch == self.epochs:
             progress.ended = "epochs"
-        elif settings.patience and progress.epoch - 1 - progress.best_epoch >= settings.patience:
+        elif self.patience and progress.epoch - 1 - progress.best_epoch >= self.patience:
             progress.ended = "patience"
         return row
 
