@@ -272,6 +272,7 @@ def _config(made: Baseline, rows: int, molecules: Mapping[str, Any]) -> dict[str
     out["chosen"] = plain(made.chosen_)
     if (recipe := getattr(made, "recipe_", None)) is not None:
         out["recipe"] = to_dict(recipe)
+        out["targets"] = "one network for all"
         out["epochs"] = len(getattr(made, "history_", ()))
     return out
 
