@@ -179,8 +179,14 @@ class Recipe:
     training: Training = field(default_factory=Training)
 
     def override(self, **settings: Any) -> Recipe:
-        """The recipe with some fields replaced, by their names or as ``section__field``."""
+        """The recipe with some fields replaced, by their names or as ``section__field``.
+
+        Epochs that are asked for are so many epochs, whatever the least number of steps was.
+        """
         made = self
+        named = {_home(key)[1] for key in settings}
+        if "epochs" in named and "least_steps" not in named:
+            settings = {**settings, "least_steps": 0}
         for key, value in settings.items():
             section, name = _home(key)
             part = getattr(made, section)
