@@ -24,6 +24,7 @@ from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
 from ccn.layers.activation import Activation
 from ccn.layers.initialisation import scales
+from ccn.layers.normalisation import make_norm
 from ccn.schemes.packed import Level
 
 __all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "list_maps"]
@@ -176,7 +177,7 @@ class Aggregation(nn.Module):
             self.weight_free = nn.Parameter(torch.empty(out_channels, len(self.contractions_free), in_channels))
         else:
             self.register_parameter("weight_free", None)
-        self.norm = _norm(norm, out_channels)
+        self.norm = make_norm(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
         self.dropout = dropout
@@ -288,14 +289,3 @@ def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor]
             f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function"
         )
     return NONLINEARITIES[choice]
-
-
-def _norm(choice: str | None, channels: int) -> nn.Module | None:
-    """Normalisations that keep covariance: they treat every entry of a channel alike."""
-    if choice is None:
-        return None
-    if choice == "batch":
-        return nn.BatchNorm1d(channels)
-    if choice == "layer":
-        return nn.LayerNorm(channels)
-    raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
