@@ -90,15 +90,15 @@ def run(folder: Path) -> None:
     torch.save(net.state_dict(), folder / "final.pt")
 
 
-def kills(folder: Path, count: int = 5) -> None:
+def kills(folder: Path, run: Callable[[Path], None] = run, count: int = 5) -> None:
     """One run left alone and one killed at random moments, each time after it has come on a little."""
     alone, broken = folder / "alone", folder / "broken"
     assert os.waitpid(fork(lambda: run(alone)), 0)[1] == 0
     done = 0
     while done < count:
-        before = {p.name for p in broken.glob("checkpoint-*")}
+        before = {p.name for p in broken.rglob("checkpoint-*")}
         child = fork(lambda: run(broken))
-        while {p.name for p in broken.glob("checkpoint-*")} == before:
+        while {p.name for p in broken.rglob("checkpoint-*")} == before:
             time.sleep(0.001)
         time.sleep(random.random() * 0.02)
         os.kill(child, signal.SIGINT if done == 2 else signal.SIGKILL)
