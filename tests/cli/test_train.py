@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,6 +82,48 @@ def test_a_resumed_run_is_the_same_and_another_is_refused(
         ccn("train", "--output", again, "--resume", "--quiet", "--learning-rate", "0.1")
     ccn("train", table, *words, "--overwrite", "--members", "2")
     assert {r["member"] for r in rows(again / "history.csv")} == {"0", "1"}
+
+
+KILLS = """
+import os, sys
+from functools import partial
+from pathlib import Path
+
+import lightning_fabric, sklearn.metrics
+
+import ccn.training.run as runs
+from ccn.cli import main
+from problem import kills
+
+runs.Run = partial(runs.Run, every=0.0)  # a checkpoint after every batch
+os.fsync = lambda fd: None  # a killed process loses nothing that it has written
+
+def run(folder):
+    try:
+        main(["train", sys.argv[2], "--target", "size", "--output", str(folder), "--resume", "--quiet", *sys.argv[3:]])
+    except SystemExit as end:
+        assert end.code == 0, end.code
+
+kills(Path(sys.argv[1]), run)
+"""
+
+
+def test_killed_five_times_on_the_command_line_a_run_ends_with_the_same_bits(
+    table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    shared = Path(__file__).parents[1] / "training"
+    path = os.pathsep.join([str(shared), *filter(None, [os.environ.get("PYTHONPATH")])])
+    longer = ["50" if before == "--epochs" else word for before, word in zip(["", *tiny], tiny, strict=False)]
+    words = [sys.executable, "-c", KILLS, str(tmp_path), str(table), *longer, "--dropout", "0.1"]
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    alone, broken = tmp_path / "alone", tmp_path / "broken"
+    assert content(broken) == content(alone)
+    for name in ("predictions.csv", "splits.json"):
+        assert (broken / name).read_bytes() == (alone / name).read_bytes()
+    told = [[{k: v for k, v in r.items() if k != "seconds"} for r in rows(x / "history.csv")] for x in (alone, broken)]
+    assert told[0] == told[1]
+    assert {p.name for p in broken.rglob("*")} == {p.name for p in alone.rglob("*")}
 
 
 def test_the_configuration_of_a_run_makes_it_again_and_flags_come_first(

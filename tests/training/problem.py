@@ -90,15 +90,15 @@ def run(folder: Path) -> None:
     torch.save(net.state_dict(), folder / "final.pt")
 
 
-def kills(folder: Path, count: int = 5) -> None:
+def kills(folder: Path, run: Callable[[Path], None] = run, count: int = 5) -> None:
     """One run left alone and one killed at random moments, each time after it has come on a little."""
     alone, broken = folder / "alone", folder / "broken"
     assert os.waitpid(fork(lambda: run(alone)), 0)[1] == 0
     done = 0
     while done < count:
-        before = {p.name for p in broken.glob("checkpoint-*")}
+        before = {p.name for p in broken.rglob("checkpoint-*")}
         child = fork(lambda: run(broken))
-        while {p.name for p in broken.glob("checkpoint-*")} == before:
+        while {p.name for p in broken.rglob("checkpoint-*")} == before:
             time.sleep(0.001)
         time.sleep(random.random() * 0.02)
         os.kill(child, signal.SIGINT if done == 2 else signal.SIGKILL)
@@ -108,10 +108,21 @@ def kills(folder: Path, count: int = 5) -> None:
     assert os.waitpid(fork(lambda: run(broken)), 0)[1] == 0
 
 
-def gradients(folder: Path, devices: int) -> None:
+def gradients(folder: Path, devices: int, norm: str) -> None:
     """The gradient of every step of one epoch and its figures, as this process sees them."""
     task, examples = problem(count=27)
-    r = small(norm="layer", dropout=0.0, epochs=1, batch_size=17, method="sgd", scaled=False, clip=None, patience=2)
+    r = small(
+        norm=norm,
+        head_norm=norm,
+        dropout=0.0,
+        head_dropout=0.0,
+        epochs=1,
+        batch_size=17,
+        method="sgd",
+        scaled=False,
+        clip=None,
+        patience=2,
+    )
     net = network(task, r)
     found: list[list[float]] = []
     step = torch.optim.SGD.step
@@ -124,10 +135,10 @@ def gradients(folder: Path, devices: int) -> None:
     machine = Machine(precision="64-true", devices=devices, strategy="ddp" if devices > 1 else "auto")
     progress = train(net, task, examples, r, machine=machine)
     rank = os.environ.get("RANK", "0")
-    (folder / f"gradients-{devices}-{rank}.json").write_text(json.dumps([found, progress.history]))
+    (folder / f"gradients-{norm}-{devices}-{rank}.json").write_text(json.dumps([found, progress.history]))
 
 
-def processes(folder: Path) -> None:
+def processes(folder: Path, norm: str) -> None:
     """The same alone and as two processes that torchrun would start."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -135,8 +146,8 @@ def processes(folder: Path) -> None:
     common = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "GROUP_RANK": "0", "TORCHELASTIC_RUN_ID": "test"}
     place = {"MASTER_ADDR": "localhost", "MASTER_PORT": port}
     children = [
-        fork(lambda: gradients(folder, 1)),
-        *(fork(lambda: gradients(folder, 2), RANK=r, LOCAL_RANK=r, **common, **place) for r in ("0", "1")),
+        fork(lambda: gradients(folder, 1, norm)),
+        *(fork(lambda: gradients(folder, 2, norm), RANK=r, LOCAL_RANK=r, **common, **place) for r in ("0", "1")),
     ]
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
 
@@ -145,4 +156,7 @@ if __name__ == "__main__":
     import lightning_fabric  # noqa: F401
     import sklearn.metrics  # noqa: F401
 
-    {"kills": kills, "processes": processes}[sys.argv[1]](Path(sys.argv[2]))
+    if sys.argv[1] == "kills":
+        kills(Path(sys.argv[2]))
+    for norm in sys.argv[3:]:
+        processes(Path(sys.argv[2]), norm)

@@ -23,10 +23,10 @@ from ccn.training.loop import train
 PROBLEM = Path(__file__).parent / "problem.py"
 
 
-def _script(what: str, folder: Path) -> None:
+def _script(what: str, folder: Path, *more: str) -> None:
     """Run the shared problem in a fresh interpreter, whose forks share no thread with the tests."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    command = [sys.executable, str(PROBLEM), what, str(folder)]
+    command = [sys.executable, str(PROBLEM), what, str(folder), *more]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -42,7 +42,7 @@ def test_a_network_learns_and_keeps_its_best_epoch() -> None:
     assert min(losses) < 0.3 * losses[0]
     assert progress.best == min(losses)
     assert losses[progress.best_epoch] == min(losses)
-    out = net(examples.graphs.select(examples.validation).batch()).detach().double()
+    out = net.eval()(examples.graphs.select(examples.validation).batch()).detach().double()
     y = torch.from_numpy(task.encode(examples.targets)[examples.validation])
     assert float(torch.nn.functional.mse_loss(out, y)) == pytest.approx(min(losses), rel=1e-4)
 
@@ -74,16 +74,17 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
 
 def test_two_processes_give_the_gradients_of_one(tmp_path: Path) -> None:
     # 18 rows in batches of 17: of the second one, a single row, the second process has no share.
-    _script("processes", tmp_path)
-    one, history = json.loads((tmp_path / "gradients-1-0.json").read_text())
-    assert len(one) == 2
-    assert np.abs(np.array(one)).max() > 1e-3
-    for rank in range(2):
-        both, told = json.loads((tmp_path / f"gradients-2-{rank}.json").read_text())
-        np.testing.assert_allclose(both, one, rtol=0, atol=1e-10)
-        for key, value in history[0].items():
-            if key != "seconds":
-                assert told[0][key] == pytest.approx(value, abs=1e-9)
+    _script("processes", tmp_path, "layer", "batch")
+    for norm in ("layer", "batch"):
+        one, history = json.loads((tmp_path / f"gradients-{norm}-1-0.json").read_text())
+        assert len(one) == 2
+        assert np.abs(np.array(one)).max(axis=1).min() > 1e-3
+        for rank in range(2):
+            both, told = json.loads((tmp_path / f"gradients-{norm}-2-{rank}.json").read_text())
+            np.testing.assert_allclose(both, one, rtol=0, atol=1e-10)
+            for key, value in history[0].items():
+                if key != "seconds":
+                    assert told[0][key] == pytest.approx(value, abs=1e-9)
 
 
 def test_killed_five_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:

@@ -1,16 +1,76 @@
-"""Normalisations of activations and of invariants."""
+"""Normalisations that keep covariance: they treat every entry of a channel alike."""
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
 
 from ccn.errors import ConfigurationError
 
 __all__ = ["BatchNorm", "normalisation"]
 
 
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalisation with the statistics of the whole batch, also where several processes share it.
+
+    PyTorch's own way over processes (``SyncBatchNorm``) is for CUDA alone.
+
+    Attributes:
+        counts: whether the rows of this process are part of the batch; not where it was given a graph only to take
+            part in the step.
+
+    """
+
+    counts = True
+
+    def forward(self, x: Tensor) -> Tensor:
+        several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+        if not (self.training and several):
+            return self._as_before(x) if self.training and len(x) == 1 else super().forward(x)
+        wide = x.to(self.weight.dtype)
+        own = wide if self.counts else wide[:0]
+        count, mean = _everywhere(torch.cat([own.new_tensor([len(own)]), own.sum(0)])).split([1, x.shape[1]])
+        if count.item() == 1:
+            return self._as_before(x)
+        mean = mean / count
+        variance = _everywhere((own - mean).square().sum(0)) / count
+        assert self.running_mean is not None  # track_running_stats and momentum are as they are by default
+        assert self.running_var is not None
+        assert self.momentum is not None
+        with torch.no_grad():
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(variance * count / (count - 1).clamp(min=1), self.momentum)
+        out: Tensor = (wide - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
+        return out.to(x.dtype)
+
+    def _as_before(self, x: Tensor) -> Tensor:
+        """By the statistics of earlier batches: a single row has no deviation."""
+        return nn.functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum over all processes; a gradient of it is one of every process's share."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        out = x.clone()
+        distributed.all_reduce(out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Any:
+        return _everywhere(gradient)
+
+
+def _everywhere(x: Tensor) -> Tensor:
+    out: Tensor = _Sum.apply(x)  # type: ignore[no-untyped-call]
+    return out
+
+
 def normalisation(choice: str | None, channels: int) -> nn.Module | None:
-    """Normalisations that keep covariance: they treat every entry of a channel alike."""
+    """The normalisation of this name."""
     if choice is None:
         return None
     if choice == "batch":
@@ -18,12 +78,3 @@ def normalisation(choice: str | None, channels: int) -> nn.Module | None:
     if choice == "layer":
         return nn.LayerNorm(channels)
     raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
-
-
-class BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation that takes a single row, which has no deviation, as it does outside of training."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        if len(x) > 1 or not self.training:
-            return super().forward(x)
-        return nn.functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.errors import FileError, TrainingError
+from ccn.layers.normalisation import BatchNorm
 from ccn.training import checkpoint
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
@@ -145,6 +146,7 @@ class _Run:
         self.held = Batches(examples.graphs, examples.validation, size, None, *place, prepare=prepare)
         self.epochs, self.patience = recipe.training.passes(len(self.batches))
         self.steps = self.epochs * len(self.batches)
+        self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
         self.own_optimiser = make_optimiser(net, recipe.optimiser)
@@ -159,7 +161,10 @@ class _Run:
             torch.manual_seed(_step_seed(self.seed, progress.step, fabric.global_rank))
             set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
             index = torch.from_numpy(rows).to(fabric.device)
-            out = self.model(b.to(fabric.device))[: len(rows)]
+            for layer in self.norms:
+                layer.counts = len(rows) > 0
+            with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
+                out = self.model(b.to(fabric.device))[: len(rows)]
             total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
@@ -203,7 +208,7 @@ class _Run:
             "train_loss": float(sums[0]) / (float(sums[1]) or 1.0),
         }
         if len(self.held):
-            if fabric.world_size > 1:  # running statistics are each process's own
+            if fabric.world_size > 1:  # running statistics of other people's layers are each process's own
                 for buffer in self.net.buffers():
                     if buffer.is_floating_point():
                         fabric.all_reduce(buffer, reduce_op="mean")

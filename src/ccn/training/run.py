@@ -32,7 +32,7 @@ from ccn.training.fit import Parts, Run, fit
 from ccn.training.inputs import Inputs
 from ccn.training.machine import is_first
 from ccn.training.model import Model
-from ccn.training.sealed import write_atomically
+from ccn.training.sealed import sweep, write_atomically
 
 __all__ = ["LEVEL", "Result", "begin_folder", "check_folder", "coverage", "threads", "train_run"]
 
@@ -59,8 +59,8 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, An
         raise ConfigurationError("--resume goes on with a run and --overwrite throws it away; give one of them")
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder}: a file, not a folder; choose another output")
-    if not folder.exists() or not any(folder.iterdir()):
-        return None
+    if not folder.exists() or all(p.name.endswith(".part") for p in folder.iterdir()):
+        return None  # new, or killed before its first file was whole
     run = (folder / CONFIG).is_file()
     if resume and run:
         return read_config(folder / CONFIG)
@@ -76,6 +76,7 @@ def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
     if not resume and (folder / CONFIG).is_file():
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    sweep(folder)
     write_atomically(folder / CONFIG, to_toml(config).encode())
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ccn.errors import FileError
 
-__all__ = ["form_of", "read", "read_header", "write", "write_atomically"]
+__all__ = ["form_of", "read", "read_header", "sweep", "write", "write_atomically"]
 
 
 def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
@@ -57,6 +57,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         ) from error
     finally:
         beside.unlink(missing_ok=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the unfinished files that a killed process has left in a folder and those below it."""
+    for left in folder.rglob(".*.part"):
+        left.unlink(missing_ok=True)
 
 
 def write(path: Path, form: str, version: int, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
