@@ -72,6 +72,7 @@ HELP = {
     "batch_size": "Molecules of a step.",
     "loss": "Of numbers.",
     "patience": "Epochs without progress after which training stops; none never stops.",
+    "keep": "Which epoch's weights are kept: the best on the validation part, or the last.",
     "monitor": "What is watched on the validation part: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc.",
     "members": "Networks of the ensemble.",
 }

@@ -12,15 +12,13 @@ from statistics import fmean, stdev
 
 from ccn.errors import ConfigurationError
 from ccn.experiments import paper
-from ccn.experiments.cells import METHODS, TABLES
+from ccn.experiments.cells import FLOOR, METHODS, TABLES
 from ccn.experiments.paper import Quoted
 from ccn.experiments.records import Record, Status
 from ccn.experiments.significance import corrected_t_test
 
 __all__ = ["FLOOR", "MISSING", "NAMES", "Figure", "Table", "table"]
 
-FLOOR = "floor"
-"""The method of the record that says what no function of the skeleton can reach."""
 MISSING = "\N{EN DASH}"
 _LEVEL = 0.05
 _SPLITS = 10  # of the data sets that are split more than once

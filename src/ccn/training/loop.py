@@ -61,7 +61,7 @@ def train(
     watch: Callable[[Mapping[str, float]], None] | None = None,
     title: str = "training",
 ) -> Progress:
-    """Train a network; it is left with the weights of its best epoch on the validation part, or of the last.
+    """Train a network; it is left with the weights of its best epoch on the validation part, or of its last.
 
     Args:
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
@@ -186,7 +186,8 @@ class _Run:
         if watched != "loss" and math.isnan(row.get(f"validation_{watched}", 0.0)):
             watched = "loss"  # the validation part does not define the metric, in no epoch
         value = row.get(f"validation_{watched}", math.nan)
-        if not len(self.held) or better(watched, value, progress.best) or progress.epoch == 0:
+        kept = settings.keep == "last" or not len(self.held) or progress.epoch == 0
+        if kept or better(watched, value, progress.best):
             progress.best, progress.best_epoch = None if math.isnan(value) else value, progress.epoch
         progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
         if progress.epoch == self.epochs:

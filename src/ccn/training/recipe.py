@@ -134,6 +134,8 @@ class Training:
         loss: of regression, on targets scaled to mean 0 and deviation 1; classification has cross-entropy.
         least_steps: a small data set has as many more epochs, and as much more patience, as it needs for so many steps.
         patience: epochs without a better validation result after which training stops; None trains to the end.
+        keep: the weights of the ``best`` epoch on the validation part, or of the ``last``: where the rate falls to zero
+            the last epoch is a good one, and was not chosen by luck.
         monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.training.metrics`.
         members: networks of the ensemble, trained from different seeds.
 
@@ -144,11 +146,13 @@ class Training:
     batch_size: int = 64
     loss: Literal["mse", "mae", "huber"] = "mse"
     patience: int | None = None
+    keep: Literal["best", "last"] = "best"
     monitor: str = "loss"
     members: int = 1
 
     def __post_init__(self) -> None:
         _choose("loss", self.loss, ("mse", "mae", "huber"))
+        _choose("keep", self.keep, ("best", "last"))
         for name in ("epochs", "batch_size", "members"):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
@@ -220,7 +224,7 @@ RECIPES: dict[str, Recipe] = {
             scaled=True,
             clip=5.0,
         ),
-        training=Training(epochs=30, least_steps=1500, batch_size=64, patience=15),
+        training=Training(epochs=30, least_steps=1500, batch_size=64, keep="last"),
     ),
 }
 """The recipes that have a name."""
