@@ -89,8 +89,7 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         return f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     n, t = config.recipe.network, config.recipe.training
     ended = ", ".join(
-        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} from 0 kept"
-        for m in found["members"]
+        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} from 0 kept" for m in found["members"]
     )
     return (
         f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
