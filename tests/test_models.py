@@ -285,3 +285,16 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 2000, f"{done.stdout} MB"
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer", None])
+def test_the_head_may_be_deep_and_normalised_and_takes_one_graph(norm: str | None) -> None:
+    torch.manual_seed(0)
+    net = ccn.CCN(1, 2, channels=4, hidden=(8, 6), head_norm=norm, head_dropout=0.1).double()
+    graphs = [ccn.Graph([(0, 1), (1, 2)], n=3), ccn.Graph([(0, 1)], n=2)]
+    assert net(graphs).shape == (2, 2)
+    assert torch.isfinite(net(graphs[:1])).all()  # a single row has no deviation
+    net.eval()
+    torch.testing.assert_close(net(graphs)[:1], net(graphs[:1]))
+    widths = [m.out_features for m in net.head if isinstance(m, torch.nn.Linear)]
+    assert widths == [8, 6, 2]

@@ -168,6 +168,8 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if (model.task.kind == "regression") != issubclass(cls, RegressorMixin):
             other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
             raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")
+        if not model.members:
+            raise ConfigurationError(f"{path}: not a network of ccn; load it with ccn.baselines.load")
         made = cls(model.recipe)
         made.model_ = model
         made._learned()

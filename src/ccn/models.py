@@ -20,6 +20,7 @@ from ccn.graph import Batch, batch
 from ccn.layers.activation import Activation
 from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
+from ccn.layers.normalisation import normalisation
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
 from ccn.schemes.packed import Level, Nodes
 
@@ -57,7 +58,9 @@ class CCN(nn.Module):
         nonlinearity: a name or a pointwise function.
         norm: None, ``"batch"`` or ``"layer"``; both keep covariance.
         dropout: probability of dropping a channel of a node, while training.
-        hidden: width of the MLP's hidden layer.
+        hidden: width of the MLP's hidden layer, or of each of several.
+        head_norm: None, ``"batch"`` or ``"layer"``: normalises the invariants that the MLP reads and its hidden layers.
+        head_dropout: probability of dropping a hidden unit of the MLP, while training.
 
     Example:
         >>> import ccn
@@ -89,11 +92,13 @@ class CCN(nn.Module):
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
         norm: str | None = None,
         dropout: float = 0.0,
-        hidden: int = 64,
+        hidden: int | Sequence[int] = 64,
+        head_norm: str | None = None,
+        head_dropout: float = 0.0,
     ) -> None:
         super().__init__()
         in_features, out_features = _whole("in_features", in_features, 1), _whole("out_features", out_features, 1)
-        levels, hidden = _whole("levels", levels, 0), _whole("hidden", hidden, 1)
+        levels = _whole("levels", levels, 0)
         if not callable(scheme):
             raise ConfigurationError(f"scheme={scheme!r}: give a function from a graph to its ccn.Scheme")
         if not isinstance(adjacency_channels, Sequence):
@@ -138,11 +143,14 @@ class CCN(nn.Module):
             for i in range(levels)
         )
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
-        self.head = nn.Sequential(
+        widths = [_whole("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
+        self.head = _head(
             _Rescale(self.orders, self.channels),
-            nn.Linear(sum(self.readout_widths), hidden),
-            nn.ReLU(),
-            nn.Linear(hidden, out_features),
+            sum(self.readout_widths),
+            widths,
+            out_features,
+            head_norm,
+            head_dropout,
         )
 
     def _batch(self, graphs: Any) -> Batch:
@@ -250,6 +258,17 @@ class _Rescale(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return z * self.scale
+
+
+def _head(
+    first: nn.Module, width: int, hidden: Sequence[int], out: int, norm: str | None, dropout: float
+) -> nn.Sequential:
+    """The MLP from the invariants of a graph to its outputs."""
+    layers = [first, normalisation(norm, width)]
+    for h in hidden:
+        layers += [nn.Linear(width, h), normalisation(norm, h), nn.ReLU(), nn.Dropout(dropout) if dropout else None]
+        width = h
+    return nn.Sequential(*(layer for layer in (*layers, nn.Linear(width, out)) if layer is not None))
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -141,3 +141,15 @@ def test_bad_settings_and_labels_are_errors() -> None:
     with pytest.raises(GraphError, match=r"shape \(1, 1, 2\)"):
         histogram_features(path, [[[0, 1]]])
     assert vertices.KINDS["histograms"] is Histograms
+
+
+def test_auto_makes_histograms_of_labels_and_leaves_other_features() -> None:
+    labels = np.eye(3)[[0, 1, 2, 1]]
+    path = Graph([(0, 1), (1, 2), (2, 3)], labels)
+    assert vertex_features("auto").fit([path]) == Histograms().fit([path])
+    measured = Graph([(0, 1), (1, 2), (2, 3)], labels * 0.5)
+    constant = Graph([(0, 1)], np.ones((2, 1)))
+    for graph in (measured, constant):
+        assert vertex_features("auto").fit([graph]) == vertices.Given().fit([graph])
+    with pytest.raises(ConfigurationError, match="fit"):
+        _ = vertex_features("auto").names

@@ -43,7 +43,8 @@ def test_shapes_names_and_one_column_per_listed_property(name: str, hydrogens: b
     assert features.shape == (mol.GetNumAtoms(), len(chosen.vertex_names))
     assert edges.shape == (mol.GetNumBonds(), 2)
     assert edge_features.shape == (mol.GetNumBonds(), len(chosen.edge_names))
-    assert features.dtype == edge_features.dtype == np.uint8
+    assert features.dtype == np.uint8
+    assert edge_features.dtype == (np.uint8 if all(p.values for p in chosen.bond) else np.float32)
     assert [{b.GetBeginAtomIdx(), b.GetEndAtomIdx()} for b in mol.GetBonds()] == [set(e) for e in edges.tolist()]
     for p in chosen.atom:
         columns = [chosen.vertex_names.index(c) for c in p.columns]

@@ -111,7 +111,18 @@ def kills(folder: Path, run: Callable[[Path], None] = run, count: int = 5) -> No
 def gradients(folder: Path, devices: int, norm: str) -> None:
     """The gradient of every step of one epoch and its figures, as this process sees them."""
     task, examples = problem(count=27)
-    r = small(norm=norm, dropout=0.0, epochs=1, batch_size=17, method="sgd", scaled=False, clip=None, patience=2)
+    r = small(
+        norm=norm,
+        head_norm=norm,
+        dropout=0.0,
+        head_dropout=0.0,
+        epochs=1,
+        batch_size=17,
+        method="sgd",
+        scaled=False,
+        clip=None,
+        patience=2,
+    )
     net = network(task, r)
     found: list[list[float]] = []
     step = torch.optim.SGD.step

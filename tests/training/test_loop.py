@@ -42,7 +42,7 @@ def test_a_network_learns_and_keeps_its_best_epoch() -> None:
     assert min(losses) < 0.3 * losses[0]
     assert progress.best == min(losses)
     assert losses[progress.best_epoch] == min(losses)
-    out = net(examples.graphs.select(examples.validation).batch()).detach().double()
+    out = net.eval()(examples.graphs.select(examples.validation).batch()).detach().double()
     y = torch.from_numpy(task.encode(examples.targets)[examples.validation])
     assert float(torch.nn.functional.mse_loss(out, y)) == pytest.approx(min(losses), rel=1e-4)
 

@@ -77,3 +77,12 @@ def test_values_of_the_package_are_plain_data_and_code_is_refused() -> None:
             plain(code)
     with pytest.raises(ConfigurationError, match="os"):
         unplain({"type": "os.system", "command": "true"})
+
+
+def test_small_data_sets_have_more_epochs_unless_their_number_is_given() -> None:
+    r = recipe("default")
+    assert r.training.passes(batches=3)[0] * 3 == pytest.approx(r.training.least_steps, abs=3)
+    assert r.training.passes(batches=10**6) == (r.training.epochs, r.training.patience)
+    assert recipe("default", epochs=4).training.passes(batches=3)[0] == 4
+    assert recipe("default", epochs=4, least_steps=60).training.passes(batches=3)[0] == 20
+    assert from_dict(to_dict(r)) == r

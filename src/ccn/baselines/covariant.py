@@ -51,12 +51,16 @@ class Covariant(NetworkMethod):
     def _make(self, options: dict[str, Any]) -> nn.Module:
         return CCN(**options)
 
-    def save(self, path: str | Path) -> Path:
-        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read too."""
+    def to_model(self) -> Model:
+        """The network as a model of the package."""
         check_is_fitted(self, "network_")
         about = {"ccn": ccn.__version__, "method": self.method, "chosen": self.chosen_, "single": self._single}
         members = (cast(CCN, self.network_),)
-        return model_file.save(Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about), path)
+        return Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about)
+
+    def save(self, path: str | Path, **more: Any) -> Path:
+        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read too."""
+        return model_file.save(self.to_model(), path)
 
     @classmethod
     def of_model(cls, model: Model) -> Covariant:

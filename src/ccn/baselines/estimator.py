@@ -27,7 +27,7 @@ from ccn.training import sealed
 from ccn.training.inputs import Inputs, read
 from ccn.training.recipe import Features, plain, unplain
 from ccn.training.targets import Targets, read_classes, read_numbers
-from ccn.training.task import Floats
+from ccn.training.task import Floats, Kind, Task
 
 __all__ = ["FORM", "VERSION", "Baseline", "Given", "TaskName"]
 
@@ -124,7 +124,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         self._names, self._single = targets.names, targets.single
         if self._classifies:
             self.classes_ = np.array(targets.classes)
-        features = self._feature_definition()
+        features = self.feature_definition()
         rows = np.arange(train)
         if isinstance(graphs, Dataset):
             self.inputs_ = Inputs.of_dataset(graphs, rows, features)
@@ -156,6 +156,25 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _multilabel(self) -> bool:
         return self._classifies and len(self._names) > 1
 
+    def task_of(self) -> Task:
+        """What the answers mean."""
+        many = len(getattr(self, "classes_", ())) > 2
+        kind: Kind = "multilabel" if self._multilabel else "multiclass" if many else "binary"
+        return Task(kind if self._classifies else "regression", self._names, self._class_list())
+
+    def answers(self, graphs: Pack) -> Floats:
+        """Numbers (rows, targets), or probabilities of classes (rows, classes) or labels (rows, labels).
+
+        Graphs are as :attr:`inputs_` gives them. A method that has no probabilities is sure of what it says.
+        """
+        found = self._infer(graphs)
+        if not self._classifies or self._multilabel:
+            return found
+        return np.asarray(np.eye(len(self.classes_))[found[:, 0].astype(np.int64)])
+
+    def _class_list(self) -> tuple[Any, ...]:
+        return tuple(self.classes_.tolist()) if self._classifies else ()
+
     # What a method adds
 
     @abstractmethod
@@ -175,7 +194,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
         """Take over what :meth:`_state` gave."""
 
-    def _feature_definition(self) -> Features:
+    def feature_definition(self) -> Features:
+        """What vertices and edges of molecules carry, where the method is given SMILES."""
         return self._features(Features(molecules="element", vertices="given"))
 
     def _features(self, usual: Features) -> Features:
@@ -187,7 +207,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     def _parse(self, graphs: Any) -> tuple[Pack, bool]:
         if isinstance(graphs, Dataset):
             return graphs.pack, False
-        how = self._feature_definition()
+        how = self.feature_definition()
         return read(graphs, how.molecules, how.hydrogens)
 
     def _read(self, graphs: Any) -> Pack:
@@ -215,8 +235,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
 
     # Files
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted method as one file that :func:`ccn.baselines.load` reads."""
+    def save(self, path: str | Path, **more: Any) -> Path:
+        """Write the fitted method as one file that :func:`ccn.baselines.load` reads, with ``more`` plain data."""
         check_is_fitted(self, "inputs_")
         tensors, data = self._state()
         about = {
@@ -225,8 +245,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             "inputs": self.inputs_.to_dict(),
             "names": list(self._names),
             "single": self._single,
-            "classes": self.classes_.tolist() if self._classifies else [],
+            "classes": list(self._class_list()),
+            "task": self.task_of().to_dict(),
             "learned": data,
+            **more,
         }
         sealed.write(Path(path), FORM, VERSION, tensors, about)
         return Path(path)

@@ -66,7 +66,7 @@ class NetworkMethod(Baseline):
     def _tried(self) -> tuple[Mapping[str, Any], ...]:
         return self.CHOICES
 
-    def _feature_definition(self) -> Features:
+    def feature_definition(self) -> Features:
         return self._features(self.resolved_recipe().features)
 
     @abstractmethod
@@ -136,13 +136,12 @@ class NetworkMethod(Baseline):
             torch.manual_seed(self.random_state)
             return self._make(options)
 
-    def _outputs(self, graphs: Pack) -> Floats:
-        """Predictions in the targets' units, or probabilities."""
-        ready = self._prepared(self.inputs_.vertices(graphs))
+    def answers(self, graphs: Pack) -> Floats:
+        ready = self._prepared(graphs)
         return self.task_.decode(outputs(self.network_, Batches(ready, np.arange(len(ready)), _TOGETHER)))
 
     def _infer(self, graphs: Pack) -> Floats:
-        found = self._outputs(graphs)
+        found = self.answers(self.inputs_.vertices(graphs))
         if self.task_.kind == "multilabel":
             return (found > 0.5).astype(np.float64)
         return found.argmax(axis=1, keepdims=True).astype(np.float64) if self._classifies else found
@@ -151,7 +150,7 @@ class NetworkMethod(Baseline):
         """(rows, classes), or for several labels (rows, labels) the probability of each."""
         if not self._classifies:
             raise ConfigurationError("a regression has no probabilities; use predict")
-        return self._outputs(self._read(graphs))
+        return self.answers(self.inputs_.vertices(self._read(graphs)))
 
     def _preparation(self) -> dict[str, Any]:
         """What :meth:`_fit_preparation` learned, as plain data."""

@@ -51,7 +51,7 @@ def method(name: str, task: TaskName, **options: Any) -> Baseline:
 
 def load(path: str | Path) -> Baseline:
     """A fitted method from the file that its ``save`` wrote; no code of the file is run."""
-    if _is_model(path):
+    if sealed.form_of(Path(path)) == model_file.FORM:
         from ccn.baselines.covariant import Covariant
 
         return Covariant.of_model(model_file.load(path))
@@ -62,11 +62,3 @@ def load(path: str | Path) -> Baseline:
         raise FileError(
             f"{path}: written by ccn {about.get('ccn', '?')}, and cannot be used by this version ({error})"
         ) from None
-
-
-def _is_model(path: str | Path) -> bool:
-    """Whether a file is that of a network of this package."""
-    try:
-        return bool(model_file.describe(path))
-    except FileError:
-        return False

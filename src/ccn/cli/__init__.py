@@ -21,6 +21,8 @@ from ccn.cli.embed import embed
 from ccn.cli.evaluate import evaluate
 from ccn.cli.info import info
 from ccn.cli.predict import predict
+from ccn.cli.reproduce import reproduce
+from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
 from ccn.errors import CCNError
@@ -38,7 +40,7 @@ With --debug an error shows where in the code it arose.""",
     version=__version__,
     version_flags=["--version"],
 )
-for verb in (train, predict, evaluate, tune, embed, info, data, contractions, demo):
+for verb in (train, predict, evaluate, tune, embed, info, data, contractions, reproduce, demo, table):
     app.command(verb)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ccn.cli.options import Flag
 
@@ -30,18 +32,17 @@ def info(model: Path, /, *, json: Flag = False) -> None:
     if json:
         print_json(found)
         return
-    task, inputs, network, about = found["task"], found["inputs"], found["network"], found["about"]
+    task, inputs, about = found["task"], found["inputs"], found["about"]
     features = "as the graphs bring them" if inputs["molecules"] is None else f"molecules, set {inputs['molecules']!r}"
     rows = {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
         "reads": f"{features}{', with hydrogens' * inputs['hydrogens']}; vertices {inputs['vertices']['kind']}",
         "SMILES column": about.get("smiles_column") or "",
-        "network": f"order {network['order']}, {network['levels']} levels, channels {network['channels']}, "
-        f"contractions {network['contractions']}",
-        "members": str(found["members"]),
+        "method": found["settings"]["method"] if "settings" in found else about.get("method", ""),
+        "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
+        **_network(found),
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
-        "recipe": found["recipe"]["name"],
         "trained on": f"{about.get('data', '?')}, "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
         "fingerprint of the data": about.get("fingerprint", "")[:16],
@@ -51,3 +52,15 @@ def info(model: Path, /, *, json: Flag = False) -> None:
     table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
     if about.get("metrics"):
         table("How good it is", *metrics_rows(about["metrics"]))
+
+
+def _network(found: Mapping[str, Any]) -> dict[str, str]:
+    if "network" not in found:
+        return {}
+    n = found["network"]
+    return {
+        "network": f"order {n['order']}, {n['levels']} levels, channels {n['channels']}, "
+        f"contractions {n['contractions']}",
+        "members": str(found["members"]),
+        "recipe": found["recipe"]["name"],
+    }

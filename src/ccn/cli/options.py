@@ -39,9 +39,9 @@ HELP = {
     "nodes": "Machines.",
     "strategy": "How processes work together: auto or ddp.",
     "precision": "32-true, 64-true, bf16-mixed or 16-mixed.",
-    "molecules": "Properties of atoms and bonds: atoms or element.",
+    "molecules": "Properties of atoms and bonds: compact, atoms or element.",
     "hydrogens": "Make hydrogens vertices.",
-    "vertices": "What is made of the features: given, histograms, labels, degree or constant.",
+    "vertices": "What is made of the features: auto, given, histograms, labels, degree or constant.",
     "order": "Order of the tensors; one number, or one per level: 2,2,1.",
     "levels": "Levels of the network.",
     "channels": "Channels; one number, or one per level.",
@@ -53,7 +53,9 @@ HELP = {
     "nonlinearity": "Of the activations.",
     "norm": "Normalisation of the activations: batch, layer or none.",
     "dropout": "Share of activations dropped in training.",
-    "hidden": "Width of the last layers.",
+    "hidden": "Width of the last layers; one number, or one per layer.",
+    "head_norm": "Normalisation in the last layers: batch, layer or none.",
+    "head_dropout": "Share of the last layers' units dropped in training.",
     "scheme": "Composition scheme; only in a configuration file.",
     "max_part": "Largest part that may still grow.",
     "method": "Optimiser.",
@@ -66,9 +68,11 @@ HELP = {
     "scaled": "Weights move in proportion to their initial size.",
     "clip": "Largest norm of the gradient.",
     "epochs": "Passes over the training part.",
+    "least_steps": "A small data set has more epochs, for at least so many steps.",
     "batch_size": "Molecules of a step.",
     "loss": "Of numbers.",
     "patience": "Epochs without progress after which training stops; none never stops.",
+    "keep": "Which epoch's weights are kept: the best on the validation part, or the last.",
     "monitor": "What is watched on the validation part: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc.",
     "members": "Networks of the ensemble.",
 }
@@ -77,11 +81,12 @@ _NAMES = {
     "smiles_column": ("--smiles-column", "--smiles-columns"),
     "split_column": ("--split-column", "--splits-column"),
     "molecules": ("--features", "--molecules"),
+    "method": ("--optimiser",),
 }
 _TITLES = {"data": "Columns", "splitting": "Splits", "machine": "Machine", "optimiser": "Optimiser"}
 _ONLY_IN_FILES = ("scheme",)
 # Fields of several forms, whose words are read as numbers, lists and truth values.
-_FORMS = ("fractions", "vertices", "order", "channels", "contractions", "adjacency", "nonlinearity")
+_FORMS = ("fractions", "vertices", "order", "channels", "contractions", "adjacency", "nonlinearity", "hidden")
 
 
 def _flag(kind: Any) -> Any:

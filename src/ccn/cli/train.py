@@ -20,6 +20,7 @@ def train(
     /,
     *,
     output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    method: str | None = None,
     recipe: Literal["default", "paper"] | None = None,
     config: Path | None = None,
     seed: int | None = None,
@@ -38,7 +39,7 @@ def train(
     optimiser: Annotated[o.OptimiserFlags, Flat] | None = None,  # type: ignore[valid-type]
     training: Annotated[o.TrainingFlags, Flat] | None = None,  # type: ignore[valid-type]
 ) -> None:
-    """Train a network on a table of molecules or a data set; everything about the run goes into one folder.
+    """Train a network, or another method, on molecules or a data set; all about the run goes into one folder.
 
     For example, `ccn train molecules.csv --target pce --output run --epochs 50`.
 
@@ -51,6 +52,9 @@ def train(
         A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows.
     output: Path
         Folder for the run; it must be new, or --resume or --overwrite be given.
+    method: str
+        ccn, or a method that it is compared with: lasso, ridge, forest, boosting, wl, wl-edge, wl-oa, shortest-path,
+        graphlet, random-walk, multiscale-laplacian, ngf, pscn, gin, ccn-1, ccn-2, ccn-2-default, ccn-3-default.
     recipe: str
         Where settings come from that are not given: default, or paper for those of Kondor et al. (2018).
     config: Path
@@ -91,7 +95,9 @@ def train(
     first = is_first()
     file: dict[str, Any] = {} if config is None else read_config(config)
     before = check_folder(output, resume=resume, overwrite=overwrite) if first or resume else None
-    settings = resolve(source, flags, merged(before or {}, file), recipe=recipe, seed=seed, threads=threads)
+    settings = resolve(
+        source, flags, merged(before or {}, file), method=method, recipe=recipe, seed=seed, threads=threads
+    )
     tell = say(quiet or not first)
     try:
         done = train_run(

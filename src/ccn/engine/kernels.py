@@ -20,7 +20,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.engine.program import Program
-from ccn.engine.vectors import add, compiled, fill, get, inlined, keep, multiply, multiply_transposed, put, relu
+from ccn.engine.vectors import (
+    add,
+    apart,
+    compiled,
+    copy,
+    fill,
+    finish,
+    get,
+    inlined,
+    keep,
+    multiply,
+    multiply_transposed,
+    put,
+    total,
+)
 from ccn.ragged import Int
 
 __all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "work"]
@@ -87,8 +101,8 @@ class Work(NamedTuple):
     """Working memory of one thread: the kernels allocate nothing.
 
     Of a graph: the reductions ``x`` of its children and their ``table``, order after order. Of a node: its
-    ``targets``, the output first, and where its quantities of A begin. The rest are indices of axes,
-    and what moves with them. ``held`` keeps the arrays behind the addresses.
+    ``targets``, the output first, and where its quantities of A begin. Then indices of axes and
+    what moves with them, and the places of a child's atoms. ``held`` keeps the arrays behind the addresses.
     """
 
     x: Address
@@ -102,7 +116,9 @@ class Work(NamedTuple):
     jump: Int
     x_at: Int
     other: Int
-    held: NDArray[Any]
+    line: Address
+    plane: Address
+    held: tuple[NDArray[Any], Int]
 
 
 def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
@@ -116,6 +132,7 @@ def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
     ]
     held = np.empty(sum(lengths), dtype)
     place = held.ctypes.data + np.concatenate([[0], np.cumsum(lengths)]) * held.itemsize
+    places = np.zeros(3 * (m + m * m), np.int64)
     orders = len(rows)
     numbers = [np.zeros(k, np.int64) for k in (orders, orders, len(program.target_order), len(program.sections))]
     return Work(
@@ -130,7 +147,9 @@ def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
         jump=np.zeros(axes, np.int64),
         x_at=np.zeros(axes, np.int64),
         other=np.zeros(axes, np.int64),
-        held=held,
+        line=places.ctypes.data,
+        plane=places.ctypes.data + 24 * m,
+        held=(held, places),
     )
 
 
@@ -150,7 +169,16 @@ def _plane(
     w: float,
 ) -> None:
     """:func:`_strided` for at most two indices."""
+    apart()
     inner, outer = m if axes > 0 else 1, m if axes > 1 else 1
+    if step_1 == 0 and outer > 1:  # sums are made along the first index
+        inner, outer, step, step_1, jump, jump_1 = outer, inner, step_1, step, jump_1, jump
+    if step == 0 and inner > 1:
+        if step_1 == 0 and jump == inner * jump_1:  # over all indices
+            inner, outer, jump = inner * outer, 1, jump_1
+        for y in range(outer):
+            total(to, i + y * step_1, source, j + y * jump_1, jump, inner, w, n)
+        return
     if step == n and jump == n:  # contiguous
         n *= inner
         inner = 1
@@ -188,7 +216,9 @@ def _strided(
     to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
 ) -> None:
     """``to[i + sum_a step_a x_a ..] += w * source[j + sum_a jump_a x_a ..]``, n numbers each, for all x < m."""
-    if axes > 2:
+    if axes == 0:
+        add(to, i, source, j, w, n)
+    elif axes > 2:
         _space(to, i, step, source, j, jump, axes, m, n, w, index)
     else:
         _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], axes, m, n, w)
@@ -222,16 +252,15 @@ def _reduce(back: bool, program: Program, level: Layout, graph: int, f: Address,
 
 
 @inlined
-def _reduced(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> int:
-    """Make room for a graph: where its reductions and its table begin; returns the length of the reductions."""
+def _reduced(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
+    """Make room for a graph: where its reductions, all zero, and its table begin; returns their lengths."""
     x = table = 0
     for g in range(program.order_in + 1):
         w.x_start[g], w.table_start[g] = x, table
         x += level.graph_rows[g, graph] * program.reduced_width[g] * n
         table += level.graph_rows[g, graph] * program.table_width[g] * c
-    fill(w.table, 0, table, one - one)
     fill(w.x, 0, x, one - one)
-    return x
+    return x, table
 
 
 @compiled
@@ -270,33 +299,60 @@ def _begin(program: Program, level: Layout, node: int, c: int, w: Work, one: flo
         w.section_start[s] = level.section[s] + level.quantity_rows[order, node]
 
 
-@inlined
+@compiled
+def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: Address, planar: bool) -> int:
+    """The atoms x of a child that lie in its parent: (x, p(x), 0) one by one, and if ``planar`` (x + m y, p(x), p(y)).
+
+    Returns how many atoms they are. Each slot of a child then is one loop, whatever the child's size: short loops
+    within loops are hard to foresee for the processor, and cost more than the work in them.
+    """
+    apart()
+    count = 0
+    for x in range(m):
+        p = np.int64(place[first + x])
+        if p >= 0:
+            put(line, 3 * count, x)
+            put(line, 3 * count + 1, p)
+            put(line, 3 * count + 2, 0)
+            count += 1
+    at = plane
+    for y in range(count if planar else 0):
+        for x in range(count):
+            put(at, 0, get(line, 3 * x, x) + m * get(line, 3 * y, x))
+            put(at, 1, get(line, 3 * x + 1, x))
+            put(at, 2, get(line, 3 * y + 1, x))
+            at += 24
+    return count
+
+
+@compiled
 def _placed(
     back: bool,
     targets: Address,
     t: int,
     step: int,
+    step_1: int,
     table: Address,
     row: int,
     jump: int,
     q: Address,
     at: int,
     lean: int,
-    place: NDArray[np.int32],
-    first: int,
-    m: int,
+    lean_1: int,
+    places: Address,
+    count: int,
     c: int,
     one: float,
 ) -> None:
-    """``target[t + step p(x)] += q[at + lean p(x)] * table[row + jump x]`` for all atoms x of a child; or back."""
-    for x in range(m):
-        p = place[first + x]
-        if p >= 0:
-            weight = get(q, at + lean * p, one)
-            if back:
-                add(table, row + x * jump, targets, t + step * p, weight, c)
-            else:
-                add(targets, t + step * p, table, row + x * jump, weight, c)
+    """``target[t + step p + step_1 r] += q[at + lean p + lean_1 r] * table[row + jump x]``, all (x, p, r); or back."""
+    apart()
+    for k in range(count):
+        x, p, r = get(places, 3 * k, k), get(places, 3 * k + 1, k), get(places, 3 * k + 2, k)
+        weight = get(q, at + lean * p + lean_1 * r, one)
+        if back:
+            add(table, row + jump * x, targets, t + step * p + step_1 * r, weight, c)
+        else:
+            add(targets, t + step * p + step_1 * r, table, row + jump * x, weight, c)
 
 
 @inlined
@@ -310,55 +366,77 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
     index, place, targets, table = w.x_at, level.place, w.targets, w.table
     size = level.size[node]
     stacked = program.slot_moves.shape[1] // 2 - 1
-    for s in range(len(program.slots)):
-        pairs, g, column = program.slots[s, 0], program.slots[s, 1], program.slots[s, 2]
-        target, section = program.slots[s, 3], program.slots[s, 4]
-        moves = level.moves[size, s]
-        step, step_1, along = moves[0] * c, moves[1] * c, moves[stacked] * c
-        lean, lean_1, weight_along = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
-        weight = 0 if section < 0 else w.section_start[section]
-        jump = program.table_width[g] * c
+    begin = 0
+    while begin < len(program.slots):
+        pairs, deepest = program.slots[begin, 0], 0
+        end = begin
+        while end < len(program.slots) and program.slots[end, 0] == pairs:
+            deepest = max(deepest, program.slots[end, 1])
+            end += 1
         for pair in range(level.pair_start[pairs, node], level.pair_start[pairs, node + 1]):
             child, stack = level.child[pair], max(0, level.stack[pair])
-            row = w.table_start[g] + column * c + level.local[g, child] * jump
-            t = w.target_start[target] + stack * along
-            at = weight + stack * weight_along
             m, first = level.below_size[child], level.place_start[pair]
-            if g == 0:
-                if back:
-                    add(table, row, targets, t, get(q, at, one), c)
+            count = _places(place, first, m, w.line, w.plane, deepest > 1) if deepest > 0 else 0
+            for s in range(begin, end):
+                g, column, target = program.slots[s, 1], program.slots[s, 2], program.slots[s, 3]
+                section = program.slots[s, 4]
+                moves = level.moves[size, s]
+                step, step_1 = moves[0] * c, moves[1] * c
+                lean, lean_1 = moves[stacked + 1], moves[stacked + 2]
+                jump = program.table_width[g] * c
+                row = w.table_start[g] + column * c + level.local[g, child] * jump
+                t = w.target_start[target] + stack * moves[stacked] * c
+                at = stack * moves[2 * stacked + 1] + (0 if section < 0 else w.section_start[section])
+                if g == 0:
+                    if back:
+                        add(table, row, targets, t, get(q, at, one), c)
+                    else:
+                        add(targets, t, table, row, get(q, at, one), c)
+                elif g < 3:
+                    places, entries = (w.line, count) if g == 1 else (w.plane, count * count)
+                    _placed(
+                        back, targets, t, step, step_1, table, row, jump, q, at, lean, lean_1, places, entries, c, one
+                    )
                 else:
-                    add(targets, t, table, row, get(q, at, one), c)
-            elif g == 1:
-                _placed(back, targets, t, step, table, row, jump, q, at, lean, place, first, m, c, one)
-            elif g == 2:
-                for y in range(m):
-                    p = place[first + y]
-                    if p >= 0:
-                        to, by, line = t + step_1 * p, at + lean_1 * p, row + y * m * jump
-                        _placed(back, targets, to, step, table, line, jump, q, by, lean, place, first, m, c, one)
-            else:
-                for a in range(g):
-                    index[a] = 0
-                while True:
-                    to, by, inside = t, at, True
-                    for a in range(1, g):
-                        p = place[first + index[a]]
-                        inside = inside and p >= 0
-                        to += moves[a] * c * p
-                        by += moves[stacked + 1 + a] * p
-                    if inside:
-                        _placed(back, targets, to, step, table, row, jump, q, by, lean, place, first, m, c, one)
-                    row += m * jump
-                    a = 1
-                    while a < g:
-                        index[a] += 1
-                        if index[a] < m:
-                            break
+                    for a in range(g):
                         index[a] = 0
-                        a += 1
-                    if a >= g:
-                        break
+                    while True:
+                        to, by, inside = t, at, True
+                        for a in range(2, g):
+                            p = place[first + index[a]]
+                            inside = inside and p >= 0
+                            to += moves[a] * c * p
+                            by += moves[stacked + 1 + a] * p
+                        entries = count * count if inside else 0
+                        _placed(
+                            back,
+                            targets,
+                            to,
+                            step,
+                            step_1,
+                            table,
+                            row,
+                            jump,
+                            q,
+                            by,
+                            lean,
+                            lean_1,
+                            w.plane,
+                            entries,
+                            c,
+                            one,
+                        )
+                        row += m * m * jump
+                        a = 2
+                        while a < g:
+                            index[a] += 1
+                            if index[a] < m:
+                                break
+                            index[a] = 0
+                            a += 1
+                        if a >= g:
+                            break
+        begin = end
 
 
 @inlined
@@ -490,21 +568,29 @@ def forward(
             i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
             rows = level.graph_rows[g, graph]
             multiply(
-                w.table, i, along, w.x, j, pace, rows, (b - a) * n, weights, start * n * c, (right - left) * c, one
+                False,
+                w.table,
+                i,
+                along,
+                w.x,
+                j,
+                pace,
+                rows,
+                (b - a) * n,
+                weights,
+                start * n * c,
+                (right - left) * c,
+                one,
             )
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
             _begin(program, level, node, c, w, one)
             _gather(False, program, level, node, q, c, w, one)
             _combine(False, program, level, values, node, q, c, w, one)
-            o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-            for i in range(0, length, c):
-                add(w.targets, i, bias, 0, one, c)
-            if positive:
-                relu(w.targets, mask + o if mask else 0, length, one)
+            o, rows = level.rows[node] * c, level.rows[node + 1] - level.rows[node]
+            finish(w.targets, rows, c, bias, mask + o if mask else 0, positive, one)
             if output:
-                for i in range(length):
-                    put(output, o + i, get(w.targets, i, one))
+                copy(output, o, w.targets, 0, rows * c, one)
             fill(result, node * bells * c, bells * c, zero)
             masks, m, r = program.invariants, level.size[node], node * bells * c
             _invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.x_at, one)
@@ -541,7 +627,8 @@ def backward(
     zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
-        length_x = _reduced(program, level, graph, n, c, w, one)
+        length_x, length_table = _reduced(program, level, graph, n, c, w, one)
+        fill(w.table, 0, length_table, zero)
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
             o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
@@ -557,8 +644,7 @@ def backward(
                 keep(w.targets, output + o * itemsize, length, one, one)
             if mask:
                 keep(w.targets, mask + o, length, one, np.uint8(1))
-            for i in range(0, length, c):
-                add(g_bias, 0, w.targets, i, one, c)
+            total(g_bias, 0, w.targets, 0, c, level.rows[node + 1] - level.rows[node], one, c)
             _combine(True, program, level, values, node, q, c, w, one)
             _gather(True, program, level, node, q, c, w, one)
         _reduce(False, program, level, graph, f, n, w, one)
@@ -578,7 +664,7 @@ def backward(
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
             i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
             rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
-            multiply(w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
+            multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
         for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
             node = level.below_order[at]
             a, b = level.below_rows[node], level.below_rows[node + 1]

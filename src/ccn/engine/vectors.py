@@ -14,12 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["add", "compiled", "fill", "get", "inlined", "keep", "multiply", "multiply_transposed", "put", "relu"]
+__all__ = [
+    "add",
+    "apart",
+    "compiled",
+    "copy",
+    "fill",
+    "finish",
+    "get",
+    "inlined",
+    "keep",
+    "multiply",
+    "multiply_transposed",
+    "put",
+    "total",
+]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "fastmath": {"contract"}}
@@ -45,9 +58,9 @@ def compiled(f: Callable[..., Any]) -> Any:
     given = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = given or _folder()
     try:
-        return numba.njit(cache=True, **_OPTIONS)(f)
+        return numba.njit(cache=True, forceinline=False, **_OPTIONS)(f)
     except RuntimeError:  # no folder that can be written to
-        return numba.njit(**_OPTIONS)(f)
+        return numba.njit(forceinline=False, **_OPTIONS)(f)
     finally:
         numba.config.CACHE_DIR = given
 
@@ -60,6 +73,17 @@ def inlined(f: Callable[..., Any]) -> Any:
 def _emitted(f: Callable[..., Any]) -> Any:
     """A function whose code is written down here, operation by operation."""
     return intrinsic(f)
+
+
+@_emitted
+def apart(typing: Any) -> Any:
+    """Where it is called, the function stays one of its own: a loop that is not inlined has all registers to itself."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), code
 
 
 def _pointer(builder: Any, kind: Any, address: Any, place: Any, lanes: int = 1) -> Any:
@@ -155,23 +179,124 @@ def fill(to: int, i: int, n: int, value: float) -> None:
 
 
 @_emitted
-def _relu16(typing: Any, to: Any, i: Any, mask: Any, like: Any) -> Any:
-    """``to[i : i + 16]`` to its positive part and, unless the address ``mask`` is 0, where that is, as bytes."""
+def copy(typing: Any, to: Any, i: Any, source: Any, j: Any, n: Any, like: Any) -> Any:
+    """``to[i : i + n] = source[j : j + n]``."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind, size = context.get_value_type(like), _bytes(like)
-        into = _pointer(builder, kind, args[0], args[1], 16)
-        a = builder.load(into, align=size)
-        zero = ir.Constant(a.type, [0.0] * 16)
-        positive = builder.fcmp_ordered(">", a, zero)
-        builder.store(builder.select(positive, a, zero), into, align=size)
-        with builder.if_then(builder.icmp_signed("!=", args[2], ir.Constant(args[2].type, 0))):
-            byte = ir.IntType(8)
-            flags = builder.zext(positive, ir.VectorType(byte, 16))
-            builder.store(flags, _pointer(builder, byte, args[2], args[1], 16), align=1)
+        kind = context.get_value_type(like)
+        into, origin = _pointer(builder, kind, args[0], args[1]), _pointer(builder, kind, args[2], args[3])
+        cgutils.raw_memcpy(builder, into, origin, args[4], _bytes(like))
         return context.get_dummy_value()
 
-    return types.void(types.intp, types.intp, types.intp, like), code
+    return types.void(*[types.intp] * 5, like), code
+
+
+def _totaller(lanes: int) -> Any:
+    """``to[i : i + lanes] += w sum_x source[j + x jump ..]``, in two running sums that stay in registers."""
+
+    @_emitted
+    def step(typing: Any, to: Any, i: Any, source: Any, j: Any, jump: Any, count: Any, w: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            to_, i_, source_, j_, jump_, count_, w_ = args
+            kind, size = context.get_value_type(w), _bytes(w)
+            zero = ir.Constant(ir.VectorType(kind, lanes), None)
+            held = [cgutils.alloca_once_value(builder, zero) for _ in range(2)]
+            one = ir.Constant(count_.type, 1)
+            place = cgutils.alloca_once_value(builder, j_)
+
+            def take(into: Any) -> None:
+                at = builder.load(place)
+                vector = builder.load(_pointer(builder, kind, source_, at, lanes), align=size)
+                builder.store(builder.fadd(builder.load(into), vector), into)
+                builder.store(builder.add(at, jump_), place)
+
+            builder.store(j_, place)
+            for into in held:
+                builder.store(zero, into)
+            with cgutils.for_range(builder, builder.ashr(count_, one)):
+                for into in held:
+                    take(into)
+            with builder.if_then(cgutils.is_not_null(builder, builder.and_(count_, one))):
+                take(held[0])
+            into = _pointer(builder, kind, to_, i_, lanes)
+            summed = builder.fadd(*(builder.load(h) for h in held))
+            summed = _fused(builder, builder.load(into, align=size), _spread(builder, w_, lanes), summed)
+            builder.store(summed, into, align=size)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 6, w), code
+
+    return step
+
+
+_total16, _total4 = _totaller(16), _totaller(4)
+
+
+@compiled
+def total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float, n: int) -> None:
+    """``to[i : i + n] += w * sum_x source[j + x jump : .. + n]`` for x < count."""
+    apart()
+    at = 0
+    while at + 16 <= n:
+        _total16(to, i + at, source, j + at, jump, count, w)
+        at += 16
+    while at + 4 <= n:
+        _total4(to, i + at, source, j + at, jump, count, w)
+        at += 4
+    while at < n:
+        summed = w - w
+        for x in range(count):
+            summed += get(source, j + at + x * jump, w)
+        put(to, i + at, get(to, i + at, w) + w * summed)
+        at += 1
+
+
+def _finisher(lanes: int) -> Any:
+    """One vector of :func:`finish`."""
+
+    @_emitted
+    def step(typing: Any, to: Any, i: Any, bias: Any, j: Any, mask: Any, positive: Any, like: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            to_, i_, bias_, j_, mask_, positive_, _ = args
+            kind, size, byte = context.get_value_type(like), _bytes(like), ir.IntType(8)
+            into = _pointer(builder, kind, to_, i_, lanes)
+            more = builder.load(_pointer(builder, kind, bias_, j_, lanes), align=size)
+            a = builder.fadd(builder.load(into, align=size), more)
+            zero = ir.Constant(a.type, None)
+            above = builder.fcmp_ordered(">", a, zero)
+            passed = builder.select(above, a, zero)
+            builder.store(builder.select(positive_, passed, a), into, align=size)
+            with builder.if_then(cgutils.is_not_null(builder, mask_)):
+                flags = builder.zext(above, byte if lanes == 1 else ir.VectorType(byte, lanes))
+                builder.store(flags, _pointer(builder, byte, mask_, i_, lanes), align=1)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 5, types.boolean, like), code
+
+    return step
+
+
+_finish16, _finish4, _finish1 = _finisher(16), _finisher(4), _finisher(1)
+
+
+@compiled
+def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one: float) -> None:
+    """Add the bias to each row and, if ``positive``, keep what is above zero.
+
+    At ``mask``, unless it is 0, a byte for each number says whether it is.
+    """
+    apart()
+    for i in range(0, rows * c, c):
+        at = 0
+        while at + 16 <= c:
+            _finish16(to, i + at, bias, at, mask, positive, one)
+            at += 16
+        while at + 4 <= c:
+            _finish4(to, i + at, bias, at, mask, positive, one)
+            at += 4
+        while at < c:
+            _finish1(to, i + at, bias, at, mask, positive, one)
+            at += 1
 
 
 @_emitted
@@ -194,22 +319,6 @@ def _keep16(typing: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> 
 
 
 @compiled
-def relu(to: int, mask: int, n: int, one: float) -> None:
-    """``to[:n]`` to its positive part; at ``mask``, unless it is 0, a byte for each that says where that is."""
-    zero, at = one - one, 0
-    while at + 16 <= n:
-        _relu16(to, at, mask, one)
-        at += 16
-    while at < n:
-        positive = get(to, at, one) > zero
-        if not positive:
-            put(to, at, zero)
-        if mask:
-            put(mask, at, np.uint8(positive))
-        at += 1
-
-
-@compiled
 def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
     """``to[:n]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
     at = 0
@@ -223,18 +332,33 @@ def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
 
 
 def _multiplier(rows: int, lanes: int) -> Any:
-    """``to[r, :lanes] += sum_k x[r, k] w[k, :lanes]`` for ``rows`` rows, which stay in registers."""
+    """``to[r, :lanes] = sum_k x[r, k] w[k, :lanes]``, or added, for ``rows`` rows, which stay in registers."""
 
     @_emitted
     def step(
-        typing: Any, to: Any, i: Any, along: Any, x: Any, j: Any, pace: Any, k: Any, w: Any, m: Any, row: Any, like: Any
+        typing: Any,
+        adds: Any,
+        to: Any,
+        i: Any,
+        along: Any,
+        x: Any,
+        j: Any,
+        pace: Any,
+        k: Any,
+        w: Any,
+        m: Any,
+        row: Any,
+        like: Any,
     ) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            to_, i_, along_, x_, j_, pace_, k_, w_, m_, row_, _ = args
+            adds_, to_, i_, along_, x_, j_, pace_, k_, w_, m_, row_, _ = args
             kind, size = context.get_value_type(like), _bytes(like)
             count = [ir.Constant(i_.type, r) for r in range(rows)]
             into = [_pointer(builder, kind, to_, builder.add(i_, builder.mul(r, along_)), lanes) for r in count]
-            held = [cgutils.alloca_once_value(builder, builder.load(p, align=size)) for p in into]
+            zero = ir.Constant(ir.VectorType(kind, lanes), None)
+            held = [cgutils.alloca_once(builder, zero.type) for _ in into]
+            for p, total in zip(into, held, strict=True):
+                builder.store(builder.select(adds_, builder.load(p, align=size), zero), total)
             with cgutils.for_range(builder, k_) as loop:
                 place = builder.add(m_, builder.mul(loop.index, row_))
                 weights = builder.load(_pointer(builder, kind, w_, place, lanes), align=size)
@@ -247,44 +371,57 @@ def _multiplier(rows: int, lanes: int) -> Any:
                 builder.store(builder.load(total), p, align=size)
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 10, like), code
+        return types.void(types.boolean, *[types.intp] * 10, like), code
 
     return step
 
 
-_multiply = {(r, lanes): _multiplier(r, lanes) for r in (4, 1) for lanes in (16, 4)}
-_multiply4x16, _multiply1x16 = _multiply[4, 16], _multiply[1, 16]
-_multiply4x4, _multiply1x4 = _multiply[4, 4], _multiply[1, 4]
+_multiply4x16, _multiply1x16, _multiply4x4, _multiply1x4 = (_multiplier(r, lanes) for lanes in (16, 4) for r in (4, 1))
 
 
 @compiled
 def multiply(
-    to: int, i: int, along: int, x: int, j: int, pace: int, rows: int, k: int, w: int, m: int, n: int, like: float
+    adds: bool,
+    to: int,
+    i: int,
+    along: int,
+    x: int,
+    j: int,
+    pace: int,
+    rows: int,
+    k: int,
+    w: int,
+    m: int,
+    n: int,
+    like: float,
 ) -> None:
-    """``to += x w`` with x (rows, k), w (k, n) and ``to`` (rows, n); rows are ``along`` and ``pace`` numbers apart."""
+    """``to = x w``, or added to it, with x (rows, k), w (k, n) and ``to`` (rows, n).
+
+    Rows are ``along`` and ``pace`` numbers apart.
+    """
     column = 0
     while column + 4 <= n:
         wide = column + 16 <= n
         r = 0
         while r + 4 <= rows:
             if wide:
-                _multiply4x16(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+                _multiply4x16(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
             else:
-                _multiply4x4(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+                _multiply4x4(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
             r += 4
         while r < rows:
             if wide:
-                _multiply1x16(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+                _multiply1x16(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
             else:
-                _multiply1x4(to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
+                _multiply1x4(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
             r += 1
         column += 16 if wide else 4
     for r in range(rows):
         for c in range(column, n):
-            total = get(to, i + r * along + c, like)
+            summed = get(to, i + r * along + c, like) if adds else like - like
             for a in range(k):
-                total += get(x, j + r * pace + a, like) * get(w, m + a * n + c, like)
-            put(to, i + r * along + c, total)
+                summed += get(x, j + r * pace + a, like) * get(w, m + a * n + c, like)
+            put(to, i + r * along + c, summed)
 
 
 def _outer(rows: int, lanes: int) -> Any:

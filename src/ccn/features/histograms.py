@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
-from ccn.features.vertices import Given, VertexFeatures, check_whole, neighbours, one_hot
+from ccn.features.vertices import Given, VertexFeatures, check_whole, neighbours, one_hot, unfitted
 from ccn.pack import Pack
 from ccn.ragged import Int
 
-__all__ = ["Histograms", "blocks", "histogram_features", "spheres"]
+__all__ = ["Auto", "Histograms", "blocks", "histogram_features", "spheres"]
 
+_BYTES = 4 << 30  # most that features made without being asked for may take
 _PAIRS = 2**21  # pairs of vertices of one graph that a block may hold; each takes some ten bytes, a few times over
 
 
@@ -140,3 +141,25 @@ class Histograms(VertexFeatures, kind="histograms"):
 
     def rows(self, pack: Pack) -> NDArray[np.float32]:
         return histogram_features(pack, self.of.rows(pack), depth=self.depth, include_self=self.include_self)
+
+
+@dataclass(frozen=True)
+class Auto(VertexFeatures, kind="auto"):
+    """Histograms of a few yes-or-no features, such as labels; else, or where they would not fit in memory, as given.
+
+    With them a vertex knows what lies beyond the parts it is in, at the price of one product with a matrix. Fitting
+    decides, and returns the definition that it has chosen.
+    """
+
+    def fit(self, graphs: Any) -> VertexFeatures:
+        x = Pack.of(graphs).compact().arrays["features"]
+        made = Histograms()
+        small = 1 < x.shape[1] <= 64 and 4 * x.size * (made.depth + 1) <= _BYTES
+        return (made if small and bool(((x == 0) | (x == 1)).all()) else Given()).fit(graphs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        raise unfitted(self)
+
+    def rows(self, pack: Pack) -> NDArray[Any]:
+        raise unfitted(self)

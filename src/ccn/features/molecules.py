@@ -1,7 +1,8 @@
 """Features of atoms and bonds: sets of properties, each read from RDKit and written as a few columns.
 
 A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.interop.from_rdkit` gives,
-``atoms`` adds what a chemist would write beside each atom and bond. For a set of your own make a
+``atoms`` adds what a chemist would write beside each atom and bond, ``compact`` beside each atom, and of bonds
+their order. For a set of your own make a
 :class:`MoleculeFeatures`, pass it wherever a name is taken, and put it into :data:`SETS` under its name
 if files that mention it are to be read back.
 
@@ -220,6 +221,15 @@ def _conjugated(bond: Any) -> Any:
 
 
 _YES = (True,)
+_ATOM = (
+    Property("element", _element, ELEMENTS),
+    Property("degree", _degree, (0, 1, 2, 3, 4, 5, 6)),
+    Property("charge", _charge, (-2, -1, 0, 1, 2)),
+    Property("hydrogens", _hydrogens, (0, 1, 2, 3, 4)),
+    Property("hybridisation", _hybridisation, ("S", "SP", "SP2", "SP3", "SP3D", "SP3D2")),
+    Property("aromatic", _aromatic, _YES, other=False),
+    Property("ring", _ring, _YES, other=False),
+)
 
 SETS: dict[str, MoleculeFeatures] = {
     features.name: features
@@ -231,21 +241,15 @@ SETS: dict[str, MoleculeFeatures] = {
         ),
         MoleculeFeatures(
             "atoms",
-            atom=(
-                Property("element", _element, ELEMENTS),
-                Property("degree", _degree, (0, 1, 2, 3, 4, 5, 6)),
-                Property("charge", _charge, (-2, -1, 0, 1, 2)),
-                Property("hydrogens", _hydrogens, (0, 1, 2, 3, 4)),
-                Property("hybridisation", _hybridisation, ("S", "SP", "SP2", "SP3", "SP3D", "SP3D2")),
-                Property("aromatic", _aromatic, _YES, other=False),
-                Property("ring", _ring, _YES, other=False),
-            ),
+            atom=_ATOM,
             bond=(
                 Property("order", _order, BOND_ORDERS),
                 Property("conjugated", _conjugated, _YES, other=False),
                 Property("ring", _ring, _YES, other=False),
             ),
         ),
+        # Of bonds the order alone, as a number: one matrix beside A where ``atoms`` has seven.
+        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", _order),)),
         # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
         # single and double bonds where RDKit has aromatic ones; rings of six agree.
         MoleculeFeatures(

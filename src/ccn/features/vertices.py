@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class VertexFeatures(ABC):
         cls.kind = kind
         KINDS[kind] = cls
 
-    def fit(self, graphs: Any) -> Self:
+    def fit(self, graphs: Any) -> VertexFeatures:
         """The definition with what it learns from the training graphs; most learn nothing."""
         return self
 
@@ -158,7 +158,7 @@ class Given(VertexFeatures, kind="given"):
     @property
     def names(self) -> tuple[str, ...]:
         if self.columns is None and self.width is None:
-            raise _unfitted(self)
+            raise unfitted(self)
         return tuple(f"x{i}" for i in (self.columns if self.columns is not None else range(self.width or 0)))
 
     def rows(self, pack: Pack) -> NDArray[Any]:
@@ -203,7 +203,7 @@ class Labels(VertexFeatures, kind="labels"):
     @property
     def names(self) -> tuple[str, ...]:
         if not self.values:
-            raise _unfitted(self)
+            raise unfitted(self)
         return tuple(f"label={v}" for v in self.values)
 
     def rows(self, pack: Pack) -> NDArray[np.uint8]:
@@ -242,5 +242,5 @@ class Constant(VertexFeatures, kind="constant"):
         return np.ones((int(pack.sizes.sum()), 1), dtype=np.uint8)
 
 
-def _unfitted(what: VertexFeatures) -> ConfigurationError:
+def unfitted(what: VertexFeatures) -> ConfigurationError:
     return ConfigurationError(f"vertex features {what.kind!r} are not fitted; call fit with the training graphs first")

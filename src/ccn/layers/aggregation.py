@@ -24,7 +24,7 @@ from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
 from ccn.layers.activation import Activation
 from ccn.layers.initialisation import scales
-from ccn.layers.normalisation import make_norm
+from ccn.layers.normalisation import normalisation
 from ccn.schemes.packed import Level
 
 __all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "list_maps"]
@@ -177,7 +177,7 @@ class Aggregation(nn.Module):
             self.weight_free = nn.Parameter(torch.empty(out_channels, len(self.contractions_free), in_channels))
         else:
             self.register_parameter("weight_free", None)
-        self.norm = make_norm(norm, out_channels)
+        self.norm = normalisation(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
         self.dropout = dropout

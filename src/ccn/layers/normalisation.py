@@ -9,7 +9,7 @@ from torch import Tensor, distributed, nn
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["BatchNorm", "make_norm"]
+__all__ = ["BatchNorm", "normalisation"]
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -28,10 +28,12 @@ class BatchNorm(nn.BatchNorm1d):
     def forward(self, x: Tensor) -> Tensor:
         several = distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
         if not (self.training and several):
-            return super().forward(x)
+            return self._as_before(x) if self.training and len(x) == 1 else super().forward(x)
         wide = x.to(self.weight.dtype)
         own = wide if self.counts else wide[:0]
         count, mean = _everywhere(torch.cat([own.new_tensor([len(own)]), own.sum(0)])).split([1, x.shape[1]])
+        if count.item() == 1:
+            return self._as_before(x)
         mean = mean / count
         variance = _everywhere((own - mean).square().sum(0)) / count
         assert self.running_mean is not None  # track_running_stats and momentum are as they are by default
@@ -42,6 +44,10 @@ class BatchNorm(nn.BatchNorm1d):
             self.running_var.lerp_(variance * count / (count - 1).clamp(min=1), self.momentum)
         out: Tensor = (wide - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
         return out.to(x.dtype)
+
+    def _as_before(self, x: Tensor) -> Tensor:
+        """By the statistics of earlier batches: a single row has no deviation."""
+        return nn.functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
 
 
 class _Sum(torch.autograd.Function):
@@ -63,7 +69,7 @@ def _everywhere(x: Tensor) -> Tensor:
     return out
 
 
-def make_norm(choice: str | None, channels: int) -> nn.Module | None:
+def normalisation(choice: str | None, channels: int) -> nn.Module | None:
     """The normalisation of this name."""
     if choice is None:
         return None

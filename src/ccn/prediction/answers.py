@@ -76,12 +76,12 @@ Reads = MoleculeFeatures | Inputs
 
 
 def reads(model: Model) -> Reads:
-    """What a model reads: of bonds only that they are there, unless a channel of A has their features."""
+    """What a model reads: of bonds only that they are there, where its networks have no channel of their features."""
     if model.inputs.molecules is None:
         return model.inputs
     features = molecule_features(model.inputs.molecules, model.inputs.hydrogens)
-    of_bonds = any(isinstance(c, EdgeFeatures) for net in model.members for c in net.adjacency_channels)
-    return features if of_bonds else replace(features, bond=())
+    bare = model.members and not any(isinstance(c, EdgeFeatures) for n in model.members for c in n.adjacency_channels)
+    return replace(features, bond=()) if bare else features
 
 
 def parse(how: Reads, texts: Sequence[str]) -> Parsed:

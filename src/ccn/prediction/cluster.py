@@ -14,7 +14,7 @@ from typing import Any
 from ccn.errors import ConfigurationError, DependencyError, TrainingError
 from ccn.prediction.workers import Job, Mapper, Texts, answer_with, in_order
 
-__all__ = ["cluster"]
+__all__ = ["cluster", "connected"]
 
 
 def _hold(content: bytes) -> bytes:
@@ -22,11 +22,13 @@ def _hold(content: bytes) -> bytes:
 
 
 @contextmanager
-def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper]:
-    """The cluster at an address such as ``tcp://host:8786``; ``local`` starts one of so many processes here."""
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """A client of the cluster at an address such as ``tcp://host:8786``.
+
+    ``local`` starts one of so many processes here.
+    """
     try:
         from dask.distributed import Client, LocalCluster
-        from distributed.scheduler import KilledWorker
     except ImportError:
         raise DependencyError("--cluster needs Dask: pip install 'ccn[cluster]'") from None
     own = None
@@ -41,21 +43,30 @@ def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper
                 "use --cluster local"
             ) from None
         with client:
-            held = client.submit(_hold, path.read_bytes(), pure=False)
-
-            def run(chunks: Iterable[Texts]) -> Iterator[Any]:
-                # Twice as many chunks as threads: while one is done, the next is on its way.
-                threads = max(1, sum(client.nthreads().values()))
-                submit = lambda texts: client.submit(answer_with, held, job, texts, pure=False)  # noqa: E731
-                try:
-                    yield from in_order(submit, chunks, 2 * threads + 2)
-                except KilledWorker as error:
-                    raise TrainingError(
-                        f"several workers of the cluster died over one chunk ({error}); look for want of memory there, "
-                        "then go on with --resume"
-                    ) from None
-
-            yield run
+            yield client
     finally:
         if own is not None:
             own.close()
+
+
+@contextmanager
+def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper]:
+    """Chunks on the cluster at an address, or on a ``local`` one."""
+    with connected(address, workers) as client:
+        from distributed.scheduler import KilledWorker
+
+        held = client.submit(_hold, path.read_bytes(), pure=False)
+
+        def run(chunks: Iterable[Texts]) -> Iterator[Any]:
+            # Twice as many chunks as threads: while one is done, the next is on its way.
+            threads = max(1, sum(client.nthreads().values()))
+            submit = lambda texts: client.submit(answer_with, held, job, texts, pure=False)  # noqa: E731
+            try:
+                yield from in_order(submit, chunks, 2 * threads + 2)
+            except KilledWorker as error:
+                raise TrainingError(
+                    f"several workers of the cluster died over one chunk ({error}); look for want of memory there, "
+                    "then go on with --resume"
+                ) from None
+
+        yield run

@@ -30,6 +30,10 @@ def embed_file(
     """
     path = model_path(model)
     loaded = model_file.load(path)
+    if not loaded.members:
+        raise ConfigurationError(
+            f"{model}: the method {loaded.about['method']} has no embedding; a network of ccn has one"
+        )
     width = answers.width(loaded)
 
     def form(columns: tuple[str, ...]) -> Format:

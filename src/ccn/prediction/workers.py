@@ -92,7 +92,7 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
             pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),)))
             every = itertools.chain(first, rest)
             try:
-                if next(model.members[0].parameters()).device.type == "cpu":
+                if model.device == "cpu":
                     content = path.read_bytes()
                     key = hashlib.sha256(content).hexdigest()
                     yield from in_order(lambda s: pool.submit(_whole, str(path), key, job, s), every, 3 * count)

@@ -38,11 +38,6 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
 
 def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config) -> str:
     """The report."""
-    n, t = config.recipe.network, config.recipe.training
-    ended = ", ".join(
-        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), the best number {m['best_epoch']} from 0"
-        for m in found["members"]
-    )
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
@@ -51,7 +46,7 @@ def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], 
         "",
         f"Task: {found['task']}. Data: {data}.",
         "",
-        f"Rows: {sizes}. The validation part chose the epoch; the test part was used once, for the figures below.",
+        f"Rows: {sizes}. The validation part was for choices; the test part was used once, for the figures below.",
         "",
         "## How good it is",
         "",
@@ -71,8 +66,7 @@ def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], 
         "## How it was made",
         "",
         (
-            f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
-            f"member{'s' * (t.members > 1)}, {ended}; seed {config.seed}; {found['seconds']:.0f} s. "
+            f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s. "
             "All settings: config.toml. The same again: `ccn train --config config.toml --output another`."
         ),
         "",
@@ -86,3 +80,18 @@ def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], 
         "",
     ]
     return "\n".join(lines)
+
+
+def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
+    """The method, or the network and how its training ended."""
+    if config.method != "ccn":
+        chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
+        return f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    n, t = config.recipe.network, config.recipe.training
+    ended = ", ".join(
+        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} from 0 kept" for m in found["members"]
+    )
+    return (
+        f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
+        f"member{'s' * (t.members > 1)}, {ended}"
+    )

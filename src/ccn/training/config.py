@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -55,18 +55,25 @@ class Splitting:
 
 @dataclass(frozen=True)
 class Config:
-    """A whole configuration; ``threads`` are those of torch, None leaving its own number."""
+    """A whole configuration.
+
+    Attributes:
+        method: ``ccn``, or one of :data:`ccn.baselines.METHODS`, which has a recipe of its own.
+        threads: of torch, None leaving its own number.
+
+    """
 
     source: str
     recipe: Recipe
     data: Data = field(default_factory=Data)
     splitting: Splitting = field(default_factory=Splitting)
     machine: Machine = field(default_factory=Machine)
+    method: str = "ccn"
     seed: int = 0
     threads: int | None = None
 
 
-SINGLE = ("source", "recipe", "seed", "threads")
+SINGLE = ("source", "method", "recipe", "seed", "threads")
 OWN = {"data": Data, "splitting": Splitting, "machine": Machine}
 
 
@@ -84,7 +91,8 @@ def resolve(
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
-    made: Recipe = named(str(file.get("recipe", "default")))
+    method = str(file.get("method", "ccn"))
+    made = named(str(file.get("recipe", "default"))) if method == "ccn" else _recipe_of(method, file, given)
     own = {name: kind() for name, kind in OWN.items()}
     for section in (file, given):
         for name, values in section.items():
@@ -103,9 +111,24 @@ def resolve(
         str(file["source"]),
         made,
         **own,
+        method=method,
         seed=_whole("seed", seed, 0),
         threads=None if threads == "none" else _whole("threads", threads, 1),
     )
+
+
+def _recipe_of(method: str, file: Mapping[str, Any], given: Mapping[str, Any]) -> Recipe:
+    """The recipe that a method has of itself; an error if settings are given that the method has not."""
+    from ccn.baselines.model import recipe_of
+
+    if "recipe" in file:
+        raise ConfigurationError(f"method {method} has a recipe of its own; leave out --recipe, or --method")
+    has = _settings_of(method)
+    for section, values in (*file.items(), *given.items()):
+        unknown = [key for key in values if key not in has.get(section, ())] if section in SECTIONS else []
+        if unknown:
+            raise ConfigurationError(f"[{section}] {unknown[0]}: the method {method} has no such setting; leave it out")
+    return recipe_of(method)
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,12 +155,24 @@ def _changed(section: Any, name: str, values: Mapping[str, Any]) -> Any:
 
 def to_dict(config: Config) -> dict[str, Any]:
     """Plain data for TOML and JSON; ``none`` stands for None."""
-    single = {"source": config.source, "recipe": config.recipe.name, "seed": config.seed, "threads": config.threads}
+    how = {"recipe": config.recipe.name} if config.method == "ccn" else {"method": config.method}
+    single = {"source": config.source, **how, "seed": config.seed, "threads": config.threads}
     sections = {name: getattr(config, name) for name in OWN} | {n: getattr(config.recipe, n) for n in SECTIONS}
     out: dict[str, Any] = {key: _none(value) for key, value in single.items()}
+    has = _settings_of(config.method)
     for name, section in sections.items():
-        out[name] = {f.name: _none(plain(getattr(section, f.name))) for f in fields(section)}
+        named = [f.name for f in fields(section) if name in OWN or f.name in has.get(name, ())]
+        if named:
+            out[name] = {key: _none(plain(getattr(section, key))) for key in named}
     return out
+
+
+def _settings_of(method: str) -> Mapping[str, Collection[str]]:
+    if method == "ccn":
+        return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
+    from ccn.baselines.model import settings_of
+
+    return settings_of(method)
 
 
 def _none(value: Any) -> Any:

@@ -24,7 +24,7 @@ from ccn.training.recipe import Recipe
 from ccn.training.task import Floats, make_task
 from ccn.uncertainty.conformal import calibrate
 
-__all__ = ["Parts", "Run", "fit", "split"]
+__all__ = ["Parts", "Run", "finished", "fit", "split"]
 
 
 @dataclass(frozen=True)
@@ -144,6 +144,19 @@ def fit(
         ended.append({"epochs": progress.epoch, "best_epoch": progress.best_epoch, "ended": progress.ended})
         left = None if left is None else max(0.0, left - progress.seconds)
     model = Model(tuple(members), options, task, inputs, recipe)
+    return finished(model, graphs, targets, parts, seed, ended, about or {})
+
+
+def finished(
+    model: Model,
+    graphs: Pack,
+    targets: Floats,
+    parts: Parts,
+    seed: int,
+    ended: Sequence[Mapping[str, Any]],
+    about: Mapping[str, Any],
+) -> Model:
+    """A trained model with its intervals, and with what is known of its training; ``ended`` says how members ended."""
     found = {
         name: model.evaluate(graphs.select(rows), targets[rows])
         for name, rows in (("validation", parts.validation), ("calibration", parts.calibration))
@@ -156,18 +169,18 @@ def fit(
         "fingerprint": fingerprint(graphs.select(parts.train), targets[parts.train]),
         "metrics": found,
         "members": ended,
-        **(about or {}),
+        **about,
     }
     return replace(_calibrated(model, graphs, targets, parts), about=known)
 
 
 def _calibrated(model: Model, graphs: Pack, targets: Floats, parts: Parts) -> Model:
     """The model with intervals, if it is a regression and rows were kept for them."""
-    if model.task.scale is None or not len(parts.calibration):
+    if model.task.kind != "regression" or not len(parts.calibration):
         return model
     each = model.each(graphs.select(parts.calibration))
     floor: Sequence[float] = ()
-    if len(model.members) > 1 and len(parts.validation):
+    if len(model.members) > 1 and model.task.scale is not None and len(parts.validation):
         # Where members agree, half of the usual spread is still allowed for.
         usual = np.median(model.each(graphs.select(parts.validation)).std(axis=0), axis=0)
         floor = np.maximum(0.5 * usual, 1e-6 * np.array(model.task.scale.deviation)).tolist()

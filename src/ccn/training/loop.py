@@ -61,7 +61,7 @@ def train(
     watch: Callable[[Mapping[str, float]], None] | None = None,
     title: str = "training",
 ) -> Progress:
-    """Train a network; it is left with the weights of its best epoch on the validation part, or of the last.
+    """Train a network; it is left with the weights of its best epoch on the validation part, or of its last.
 
     Args:
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
@@ -144,7 +144,8 @@ class _Run:
         prepare = getattr(net, "prepare", None)
         self.batches = Batches(examples.graphs, examples.train, size, seed, *place, prepare=prepare)
         self.held = Batches(examples.graphs, examples.validation, size, None, *place, prepare=prepare)
-        self.steps = recipe.training.epochs * len(self.batches)
+        self.epochs, self.patience = recipe.training.passes(len(self.batches))
+        self.steps = self.epochs * len(self.batches)
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
@@ -162,7 +163,8 @@ class _Run:
             index = torch.from_numpy(rows).to(fabric.device)
             for layer in self.norms:
                 layer.counts = len(rows) > 0
-            out = self.model(b.to(fabric.device))[: len(rows)]
+            with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
+                out = self.model(b.to(fabric.device))[: len(rows)]
             total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
@@ -184,12 +186,13 @@ class _Run:
         if watched != "loss" and math.isnan(row.get(f"validation_{watched}", 0.0)):
             watched = "loss"  # the validation part does not define the metric, in no epoch
         value = row.get(f"validation_{watched}", math.nan)
-        if not len(self.held) or better(watched, value, progress.best) or progress.epoch == 0:
+        kept = settings.keep == "last" or not len(self.held) or progress.epoch == 0
+        if kept or better(watched, value, progress.best):
             progress.best, progress.best_epoch = None if math.isnan(value) else value, progress.epoch
         progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
-        if progress.epoch == settings.epochs:
+        if progress.epoch == self.epochs:
             progress.ended = "epochs"
-        elif settings.patience and progress.epoch - 1 - progress.best_epoch >= settings.patience:
+        elif self.patience and progress.epoch - 1 - progress.best_epoch >= self.patience:
             progress.ended = "patience"
         return row
 

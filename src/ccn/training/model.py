@@ -89,6 +89,11 @@ class Model:
         """The metrics of the task on graphs with known targets."""
         return metrics(self.task, targets, self.predict(graphs), each)
 
+    @property
+    def device(self) -> str:
+        """The kind of device that the networks are on."""
+        return next(self.members[0].parameters()).device.type if self.members else "cpu"
+
     def to(self, device: str | torch.device) -> Model:
         """The networks moved to a device."""
         for net in self.members:

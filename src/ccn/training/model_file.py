@@ -30,6 +30,10 @@ FORM, VERSION = "ccn model", 1
 
 def save(model: Model, path: str | Path) -> Path:
     """Write a model as one file; an error says which setting is code and cannot be written."""
+    if not model.members:
+        from ccn.baselines import model as of_method
+
+        return of_method.save(model, Path(path))
     data = {
         "ccn": ccn.__version__,
         "network": plain(dict(model.options)),
@@ -47,6 +51,10 @@ def save(model: Model, path: str | Path) -> Path:
 
 def load(path: str | Path) -> Model:
     """Read a model; a file that was cut, altered or made by a newer version is refused."""
+    if _of_method(path):
+        from ccn.baselines import model as of_method
+
+        return of_method.load(_file(path))
     _, tensors, data = sealed.read(_file(path), FORM, VERSION)
     members = []
     try:
@@ -64,7 +72,7 @@ def load(path: str | Path) -> Model:
             Task.from_dict(data["task"]),
             Inputs.from_dict(data["inputs"]),
             from_dict(data["recipe"]),
-            None if scores is None else Calibration(tuple(map(tuple, scores["scores"])), tuple(scores["floor"])),
+            None if scores is None else Calibration.from_dict(scores),
             data["about"],
         )
     except (CCNError, KeyError, TypeError, RuntimeError) as error:
@@ -76,7 +84,16 @@ def load(path: str | Path) -> Model:
 
 def describe(path: str | Path) -> dict[str, Any]:
     """What the header of a model file says, without reading its weights."""
+    if _of_method(path):
+        from ccn.baselines import model as of_method
+
+        return of_method.describe(_file(path))
     return sealed.read_header(_file(path), FORM, VERSION)[1]
+
+
+def _of_method(path: str | Path) -> bool:
+    """Whether a method of :mod:`ccn.baselines` wrote the file; its code is imported only then."""
+    return sealed.form_of(_file(path)) == "ccn baseline"
 
 
 def _file(path: str | Path) -> Path:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ccn.adjacency import EdgeFeatures, Weights
 from ccn.models import CCN
@@ -20,7 +22,8 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
     edges = graphs.arrays.get("edge_features")
     channels: tuple[Any, ...] = (Weights(),)
     if n.edge_features and edges is not None and edges.shape[1]:
-        channels = (Weights(), EdgeFeatures(int(edges.shape[1])))
+        own = EdgeFeatures(int(edges.shape[1]))
+        channels = (own,) if "weights" not in graphs.arrays and _span_one(edges) else (Weights(), own)
     return {
         "in_features": graphs.width,
         "out_features": outputs,
@@ -38,7 +41,16 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "norm": n.norm,
         "dropout": n.dropout,
         "hidden": n.hidden,
+        "head_norm": n.head_norm,
+        "head_dropout": n.head_dropout,
     }
+
+
+def _span_one(edges: NDArray[Any]) -> bool:
+    """Whether A is a combination of the channels of edges, as where each has one kind: then it adds nothing to them."""
+    kinds = np.unique(edges, axis=0).astype(np.float64)
+    ones = np.ones(len(kinds))
+    return bool(np.allclose(kinds @ np.linalg.lstsq(kinds, ones, rcond=None)[0], ones))
 
 
 def make_network(options: dict[str, Any], seed: int) -> CCN:

@@ -75,14 +75,18 @@ class Network:
     nonlinearity: Any = "relu"
     norm: str | None = None
     dropout: float = 0.0
-    hidden: int = 64
+    hidden: int | tuple[int, ...] = 64
+    head_norm: str | None = None
+    head_dropout: float = 0.0
     scheme: Any = None
     max_part: int | None = None
 
     def __post_init__(self) -> None:
         _check(self.levels >= 0, "levels", self.levels, "not negative")
         _check(self.growth > 0, "growth", self.growth, "more than 0")
-        _check(0 <= self.dropout < 1, "dropout", self.dropout, "at least 0 and less than 1")
+        for name in ("dropout", "head_dropout"):
+            value = getattr(self, name)
+            _check(0 <= value < 1, name, value, "at least 0 and less than 1")
 
     def widths(self) -> list[int]:
         """Channels of each level 0..levels."""
@@ -128,26 +132,44 @@ class Training:
 
     Attributes:
         loss: of regression, on targets scaled to mean 0 and deviation 1; classification has cross-entropy.
+        least_steps: a small data set has as many more epochs, and as much more patience, as it needs for so many steps.
         patience: epochs without a better validation result after which training stops; None trains to the end.
+        keep: the weights of the ``best`` epoch on the validation part, or of the ``last``: where the rate falls to zero
+            the last epoch is a good one, and was not chosen by luck.
         monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.training.metrics`.
         members: networks of the ensemble, trained from different seeds.
 
     """
 
     epochs: int = 100
+    least_steps: int = 0
     batch_size: int = 64
     loss: Literal["mse", "mae", "huber"] = "mse"
     patience: int | None = None
+    keep: Literal["best", "last"] = "best"
     monitor: str = "loss"
     members: int = 1
 
     def __post_init__(self) -> None:
         _choose("loss", self.loss, ("mse", "mae", "huber"))
+        _choose("keep", self.keep, ("best", "last"))
         for name in ("epochs", "batch_size", "members"):
             value = getattr(self, name)
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
             _check(whole, name, value, "a whole number of at least 1")
         _check(self.patience is None or self.patience >= 1, "patience", self.patience, "at least 1")
+        _check(self.least_steps >= 0, "least_steps", self.least_steps, "not negative")
+
+    def passes(self, batches: int) -> tuple[int, int | None]:
+        """Epochs and patience for an epoch of so many batches.
+
+        Example:
+            >>> Training(epochs=30, least_steps=1500, patience=10).passes(batches=5)
+            (300, 100)
+
+        """
+        more = max(1.0, self.least_steps / (self.epochs * max(1, batches)))
+        return round(self.epochs * more), None if self.patience is None else round(self.patience * more)
 
 
 @dataclass(frozen=True)
@@ -161,8 +183,14 @@ class Recipe:
     training: Training = field(default_factory=Training)
 
     def override(self, **settings: Any) -> Recipe:
-        """The recipe with some fields replaced, by their names or as ``section__field``."""
+        """The recipe with some fields replaced, by their names or as ``section__field``.
+
+        Epochs that are asked for are so many epochs, whatever the least number of steps was.
+        """
         made = self
+        named = {_home(key)[1] for key in settings}
+        if "epochs" in named and "least_steps" not in named:
+            settings = {**settings, "least_steps": 0}
         for key, value in settings.items():
             section, name = _home(key)
             part = getattr(made, section)
@@ -183,11 +211,11 @@ RECIPES: dict[str, Recipe] = {
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, batch_size=64),
     ),
+    # Chosen on validation parts of NCI1 and HCEP; docs/results.md tells how.
     "default": Recipe(
         name="default",
-        network=Network(
-            channels=16, adjacency="both", own=True, edge_features=True, norm="batch", dropout=0.05, hidden=128
-        ),
+        features=Features(molecules="compact", vertices="auto"),
+        network=Network(own=True, edge_features=True, hidden=(128, 128), head_norm="batch", head_dropout=0.2),
         optimiser=Optimiser(
             learning_rate=3e-3,
             final_rate=1e-5,
@@ -196,7 +224,7 @@ RECIPES: dict[str, Recipe] = {
             scaled=True,
             clip=5.0,
         ),
-        training=Training(epochs=100, batch_size=64, patience=25),
+        training=Training(epochs=30, least_steps=1500, batch_size=64, keep="last"),
     ),
 }
 """The recipes that have a name."""

@@ -28,7 +28,7 @@ from ccn.ragged import Int
 from ccn.training import model_file
 from ccn.training.config import Config, read_config, to_toml
 from ccn.training.data import Dealt, deal, read_data
-from ccn.training.fit import Run, fit
+from ccn.training.fit import Parts, Run, fit
 from ccn.training.inputs import Inputs
 from ccn.training.machine import is_first
 from ccn.training.model import Model
@@ -117,37 +117,51 @@ def train_run(
         begin_folder(folder, config, resume=resume)
         save_splits(folder / "splits.json", [dealt.split], data.pack if data.smiles is None else data.smiles)
         data.write_dropped(folder / "dropped.csv")
-    inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)
-    graphs = inputs.vertices(data.pack)
+    run = Run(folder / "checkpoints", resume, time_limit=time_limit, tensorboard=tensorboard, verbose=verbose)
+    about = {
+        "data": data.name,
+        "smiles_column": data.options.get("smiles_column"),
+        "target_columns": list(data.target_names),
+        "units": list(data.units),
+        "single": len(data.target_names) == 1,
+    }
     with threads(config.threads):
-        model = fit(
-            graphs,
-            data.targets,
-            parts,
-            config.recipe,
-            inputs,
-            classification=data.task == "classification",
-            names=data.target_names,
-            classes=data.classes,
-            class_weight=config.data.class_weight,
-            weights=data.weights,
-            seed=config.seed,
-            machine=config.machine,
-            run=Run(folder / "checkpoints", resume, time_limit=time_limit, tensorboard=tensorboard, verbose=verbose),
-            about={
-                "data": data.name,
-                "smiles_column": data.options.get("smiles_column"),
-                "target_columns": list(data.target_names),
-                "units": list(data.units),
-                "single": len(data.target_names) == 1,
-            },
-        )
+        if config.method == "ccn":
+            model, graphs = _network(config, data, parts, run, about)
+        else:
+            from ccn.baselines.model import learn
+
+            model = learn(config, data, parts, run, about)
+            graphs = model.inputs.vertices(data.pack)
         found = _metrics(model, graphs, data, dealt)
     found |= {"graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
     model = replace(model, about={**model.about, "metrics": found["metrics"], "graphs": sizes})
     if first:
         _write(folder, model, graphs, data, dealt, found, config)
     return Result(folder, model, found)
+
+
+def _network(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[str, Any]) -> tuple[Model, Pack]:
+    """A network of this package, and the graphs as it reads them."""
+    inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)
+    graphs = inputs.vertices(data.pack)
+    model = fit(
+        graphs,
+        data.targets,
+        parts,
+        config.recipe,
+        inputs,
+        classification=data.task == "classification",
+        names=data.target_names,
+        classes=data.classes,
+        class_weight=config.data.class_weight,
+        weights=data.weights,
+        seed=config.seed,
+        machine=config.machine,
+        run=run,
+        about=about,
+    )
+    return model, graphs
 
 
 def _what(data: Dataset) -> str:
@@ -196,7 +210,7 @@ def _write(
 ) -> None:
     from ccn.reports.run import report
 
-    _history(folder, len(model.members))
+    _history(folder, len(model.members) or 1)
     if len(dealt.test):
         write_atomically(folder / "predictions.csv", _predictions(model, graphs, data, dealt.test).encode())
     text = json.dumps(json_safe(found), indent=1)

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ccn.errors import FileError
 
-__all__ = ["read", "read_header", "sweep", "write", "write_atomically"]
+__all__ = ["form_of", "read", "read_header", "sweep", "write", "write_atomically"]
 
 
 def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
@@ -83,6 +83,12 @@ def _open(path: Path) -> Any:
         raise FileError(
             f"{path}: not a whole safetensors file ({error}); it may be truncated, take another copy"
         ) from None
+
+
+def form_of(path: Path) -> str:
+    """The format of a file, as it says itself."""
+    with _open(path) as f:
+        return str((f.metadata() or {}).get("format", "")).rpartition(" ")[0]
 
 
 def read_header(path: Path, form: str, version: int) -> tuple[int, dict[str, Any]]:

@@ -9,9 +9,10 @@ with d the spread of an ensemble they are wider where its members disagree.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,11 @@ class Calibration:
 
     scores: tuple[tuple[float, ...], ...]
     floor: tuple[float, ...] = ()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
+        """What ``asdict`` gave, back from a file."""
+        return cls(tuple(map(tuple, data["scores"])), tuple(data["floor"]))
 
     def half_width(self, level: float, spread: Floats) -> Floats:
         """(rows, targets) half the width of the intervals; ``spread`` is the deviation of the members' predictions."""

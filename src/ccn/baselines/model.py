@@ -1,0 +1,118 @@
+"""A method of the registry in the place of a network: for the folder of a run and for the commands that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ccn.baselines.covariant import Covariant
+from ccn.baselines.estimator import FORM, VERSION, Baseline
+from ccn.baselines.network import NetworkMethod
+from ccn.baselines.registry import load as load_method
+from ccn.baselines.registry import method
+from ccn.datasets import Dataset
+from ccn.errors import ConfigurationError
+from ccn.pack import Pack
+from ccn.training import sealed
+from ccn.training.config import Config
+from ccn.training.fit import Parts, Run, finished
+from ccn.training.history import write_history
+from ccn.training.machine import Machine
+from ccn.training.model import Model
+from ccn.training.recipe import SECTIONS, Recipe, plain
+from ccn.training.task import Floats
+from ccn.uncertainty.conformal import Calibration
+
+__all__ = ["MethodModel", "describe", "learn", "load", "recipe_of", "save", "settings_of"]
+
+
+@dataclass(frozen=True)
+class MethodModel(Model):
+    """A model without networks of its own: a fitted method answers."""
+
+    method: Baseline | None = None
+
+    @classmethod
+    def of(cls, made: Baseline) -> Model:
+        """A fitted method as a model."""
+        if isinstance(made, Covariant):
+            return made.to_model()
+        return cls((), {}, made.task_of(), made.inputs_, Recipe(), method=made)
+
+    def each(self, graphs: Pack) -> Floats:
+        assert self.method is not None
+        return self.method.answers(graphs)[None]
+
+
+def save(model: Model, path: Path) -> Path:
+    """Write the file of a method with what the model knows beside it."""
+    assert isinstance(model, MethodModel)
+    assert model.method is not None
+    calibration = None if model.calibration is None else asdict(model.calibration)
+    return model.method.save(path, calibration=calibration, about=plain(model.about))
+
+
+def load(path: Path) -> Model:
+    """A model from the file of a method."""
+    made, data = load_method(path), describe(path)
+    return replace(
+        MethodModel.of(made),
+        calibration=None if data["calibration"] is None else Calibration.from_dict(data["calibration"]),
+        about=data["about"],
+    )
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What the header of the file says."""
+    return {"calibration": None, "about": {}, **sealed.read_header(path, FORM, VERSION)[1]}
+
+
+def recipe_of(name: str) -> Recipe:
+    """The recipe that a method has of itself; only the features of it where the method is no network."""
+    made = method(name, "regression")
+    return made.resolved_recipe() if isinstance(made, NetworkMethod) else Recipe(features=made.feature_definition())
+
+
+def settings_of(name: str) -> dict[str, Collection[str]]:
+    """The fields of a recipe that change what a method does, by section."""
+    made = method(name, "regression")
+    if not isinstance(made, NetworkMethod):
+        return {"features": ("molecules", "hydrogens")}
+    own = SECTIONS if isinstance(made, Covariant) else ("features", "optimiser", "training")
+    return {section: [f.name for f in fields(SECTIONS[section])] for section in own}
+
+
+def learn(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[str, Any]) -> Model:
+    """Fit the method that a configuration names."""
+    if config.data.class_weight is not None or data.weights is not None:
+        raise ConfigurationError(f"method {config.method}: it weighs neither rows nor classes; leave out their weights")
+    if replace(config.machine, device="cpu") != Machine() or config.recipe.training.members > 1:
+        raise ConfigurationError(
+            f"method {config.method}: one network in one process in full precision; leave out --devices, --nodes, "
+            "--strategy, --precision and --members"
+        )
+    task: Any = data.task
+    made = method(config.method, task, random_state=config.seed)
+    if isinstance(made, NetworkMethod):
+        made.settings = _differing(config.recipe, made.resolved_recipe())
+        made.time_limit, made.device = run.time_limit, config.machine.device
+    held = data.subset(parts.validation) if len(parts.validation) else None
+    made.fit(data.subset(parts.train), validation=held)
+    if run.folder is not None and (history := getattr(made, "history_", None)):
+        (run.folder / "member0").mkdir(parents=True, exist_ok=True)
+        write_history(run.folder / "member0" / "history.csv", history)
+    model = MethodModel.of(made)
+    known = {"method": config.method, "chosen": plain(made.chosen_), **about}
+    return finished(model, model.inputs.vertices(data.pack), data.targets, parts, config.seed, [], known)
+
+
+def _differing(recipe: Recipe, base: Recipe) -> dict[str, Any]:
+    """The fields of a recipe that are not as in another."""
+    return {
+        f.name: value
+        for section, kind in SECTIONS.items()
+        for f in fields(kind)
+        if (value := getattr(getattr(recipe, section), f.name)) != getattr(getattr(base, section), f.name)
+    }

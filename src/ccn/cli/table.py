@@ -1,0 +1,66 @@
+"""``ccn table``: the paper's tables from the records of ``ccn reproduce``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["table"]
+
+
+def table(
+    name: str = "all",
+    /,
+    *,
+    results: Path = Path("results"),
+    format: Literal["markdown", "latex", "csv", "png"] = "markdown",  # noqa: A002 (the name of the flag)
+    output: Path | None = None,
+    update: Path | None = None,
+) -> None:
+    """Print a table of the paper with our figures beside its own, from what has been run so far.
+
+    For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
+
+    Parameters
+    ----------
+    name: str
+        kernels, hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, or all.
+    results: Path
+        Folder of the records.
+    format: str
+        How to write it; csv has one line per figure.
+    output: Path
+        File to write, instead of standard output; needed for png.
+    update: Path
+        A page of Markdown in which the tables between marks are made anew.
+
+    """
+    from ccn.errors import ConfigurationError, DataError
+    from ccn.experiments.formats import as_csv, as_latex, as_markdown, draw, embed
+    from ccn.experiments.records import read
+    from ccn.experiments.tables import NAMES
+    from ccn.experiments.tables import table as make
+
+    if not results.is_dir():
+        raise DataError(f"{results}: no folder of records; run ccn reproduce first, or name it with --results")
+    records = read(results)
+    made = [make(n, records) for n in (NAMES if name == "all" else [name])]
+    if update is not None:
+        if format != "markdown" or output is not None:
+            raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")
+        page = update.read_text(encoding="utf-8")
+        update.write_text(embed(page, made, str(update)), encoding="utf-8")
+    elif format == "png":
+        if output is None or len(made) > 1:
+            raise ConfigurationError(
+                "a picture shows one table and needs a file: ccn table kernels --output kernels.png"
+            )
+        draw(made[0], output)
+    else:
+        writers = {"markdown": as_markdown, "latex": as_latex}
+        text = as_csv(made) if format == "csv" else "\n".join(writers[format](t) for t in made)
+        if output is None:
+            sys.stdout.write(text)
+        else:
+            output.write_text(text, encoding="utf-8")

@@ -1,0 +1,326 @@
+"""From records to the paper's tables: our figures beside the paper's, with what is missing and what is significant.
+
+A table compares methods on items: data sets, metrics or targets. :mod:`ccn.experiments.formats` writes it down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from statistics import fmean, stdev
+
+from ccn.errors import ConfigurationError
+from ccn.experiments import paper
+from ccn.experiments.cells import FLOOR, METHODS, TABLES
+from ccn.experiments.paper import Quoted
+from ccn.experiments.records import Record, Status
+from ccn.experiments.significance import corrected_t_test
+
+__all__ = ["FLOOR", "MISSING", "NAMES", "Figure", "Table", "table"]
+
+MISSING = "\N{EN DASH}"
+_LEVEL = 0.05
+_SPLITS = 10  # of the data sets that are split more than once
+_BREC, _TOTAL = ("BREC basic", "BREC regular", "BREC extension"), "BREC"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a method reached on an item.
+
+    Attributes:
+        values: by split.
+        splits: how many there should be.
+        timeouts, failures: splits that ended so.
+        quoted: what the paper says.
+        best: no method has a better mean, among those with as many splits.
+        close: not the best, and not significantly worse.
+
+    """
+
+    values: Mapping[int, float] = field(default_factory=dict)
+    splits: int = 1
+    timeouts: int = 0
+    failures: int = 0
+    quoted: Quoted | None = None
+    best: bool = False
+    close: bool = False
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self.values.values()) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Over splits, where there are several."""
+        return stdev(self.values.values()) if len(self.values) > 1 else None
+
+    def text(self, form: str) -> str:
+        """The mean and the deviation, and how many splits are behind them if some are missing."""
+        ended = [(self.timeouts, "timed out"), (self.failures, "failed")]
+        if not self.values:
+            return next((word for count, word in ended if count), MISSING)
+        shown = f"{self.mean:{form}}" + ("" if self.deviation is None else f" ± {self.deviation:{form}}")
+        if len(self.values) == self.splits:
+            return shown
+        why = "".join(f", {count} {word}" for count, word in ended if count)
+        return f"{shown} ({len(self.values)} of {self.splits} splits{why})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Methods on items.
+
+    Attributes:
+        figures: by (item, method).
+        form: how numbers are formatted.
+        across: methods are columns and items rows, rather than the other way round.
+        labels: of items and methods, where they are not their names.
+        notes: what a reader must know.
+
+    """
+
+    name: str
+    title: str
+    items: tuple[str, ...]
+    methods: tuple[str, ...]
+    figures: Mapping[tuple[str, str], Figure]
+    form: str
+    across: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def label(self, name: str) -> str:
+        """How an item or method is called in the table."""
+        return self.labels.get(name, name)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What a record says of one item."""
+
+    item: str
+    method: str
+    split: int
+    status: Status
+    value: float | None = None
+
+
+def table(name: str, records: Iterable[Record]) -> Table:
+    """A table by its name, from what is recorded so far."""
+    if name not in _TABLES:
+        raise ConfigurationError(f"{name!r} is not a table; choose from {', '.join(NAMES)}")
+    datasets = TABLES[name.partition("-")[0]]
+    of = [r for r in records if (r.metric == "pairs" if name == "expressivity" else r.dataset in datasets)]
+    return _TABLES[name](of)
+
+
+# The tables
+
+
+def _kernels(records: Sequence[Record]) -> Table:
+    points = _points(records, lambda r: {} if r.test is None else {r.dataset: 100 * r.test})
+    made = Table(
+        "kernels",
+        "Accuracy on the test part in percent, mean ± standard deviation over splits.",
+        TABLES["kernels"],
+        *_figures(points, TABLES["kernels"], partial(paper.quoted, "kernels"), max, _SPLITS),
+        form=".2f",
+    )
+    return _with_notes(made, records, *paper.notes("kernels"))
+
+
+def _hcep(records: Sequence[Record]) -> Table:
+    labels = {"mae": "MAE", "rmse": "RMSE", "fraction": "MAE / MAE of boosting"}
+
+    def errors(r: Record) -> dict[str, float]:
+        return {m: r.details[m][0] for m in ("mae", "rmse") if r.details[m][0] is not None}
+
+    trees = {r.split: errors(r) for r in records if r.method == "boosting" and r.status == "done"}
+
+    def values(r: Record) -> dict[str, float]:
+        found, by = errors(r), trees.get(r.split, {})
+        return found | ({"fraction": found["mae"] / by["mae"]} if found and by else {})
+
+    def quoted(method: str, item: str) -> Quoted | None:
+        if item != "fraction":
+            return paper.quoted("hcep", method, item)
+        return _computed([paper.quoted("hcep", m, "mae") for m in (method, "boosting")], lambda of, by: of / by)
+
+    made = Table(
+        "hcep",
+        "Errors of the power conversion efficiency (percent) on the test part of HCEP.",
+        tuple(labels),
+        *_figures(_points(records, values, labels), tuple(labels), quoted, min),
+        form=".3f",
+        labels=labels,
+    )
+    return _with_notes(made, records, *paper.notes("hcep"))
+
+
+def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Table:
+    from ccn.datasets.qm9 import TARGETS
+
+    mean = f"mean scaled {metric.upper()}"
+    items = (*TARGETS, mean) if scaled else tuple(TARGETS)
+
+    def values(r: Record) -> dict[str, float]:
+        of = zip(r.details["targets"], r.details[metric], r.details["scale"], strict=True)
+        found = {target: error / scale if scaled else error for target, error, scale in of if error is not None}
+        return found | ({mean: fmean(found.values())} if len(found) == len(TARGETS) else {})
+
+    def quoted(method: str, item: str) -> Quoted | None:
+        if item != mean:
+            return paper.quoted(f"qm9-{metric}", method, item)
+        return _computed([paper.quoted(f"qm9-{metric}", method, t) for t in TARGETS], lambda *of: fmean(of))
+
+    unit = "in standard deviations of the training part" if scaled else "in the units of the targets"
+    made = Table(
+        name,
+        f"{metric.upper()} of the 13 targets of QM9 on the test part, {unit}.",
+        items,
+        *_figures(_points(records, values, items), items, quoted if scaled else lambda method, item: None, min),
+        form=".3f" if scaled else ".4g",
+        across=True,
+        labels={} if scaled else {target: f"{target} ({unit})" for target, unit in TARGETS.items()},
+    )
+    floor = (
+        f"{FLOOR}: what no function of the elements of heavy atoms and of which of them are bonded can get below, over "
+        "all molecules."
+    )
+    return _with_notes(made, records, *([floor] if FLOOR in made.methods else []), *paper.notes("qm9") * scaled)
+
+
+def _expressivity(records: Sequence[Record]) -> Table:
+    points = _points(records, lambda r: {r.dataset: r.details["apart"]})
+    pairs = {r.dataset: r.details["pairs"] for r in records if r.status == "done"}
+    for method in dict.fromkeys(r.method for r in records):
+        parts = [p.value for p in points if p.method == method and p.item in _BREC and p.value is not None]
+        if len(parts) == len(_BREC):
+            points.append(_Point(_TOTAL, method, 0, "done", sum(parts)))
+            pairs[_TOTAL] = sum(pairs[name] for name in _BREC)
+    items = (*_BREC, _TOTAL, *sorted({p.item for p in points} - {*_BREC, _TOTAL}))
+    made = Table(
+        "expressivity",
+        "Pairs of graphs, not isomorphic, that are told apart.",
+        items,
+        *_figures(points, items, lambda method, item: None, max),
+        form=".0f",
+        labels={item: f"{item} ({count} pairs)" for item, count in pairs.items()},
+    )
+    return _with_notes(made, records)
+
+
+_TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
+    "kernels": _kernels,
+    "hcep": _hcep,
+    "qm9": partial(_qm9, "qm9", "mae", True),
+    "qm9-rmse": partial(_qm9, "qm9-rmse", "rmse", True),
+    "qm9-units": partial(_qm9, "qm9-units", "mae", False),
+    "expressivity": _expressivity,
+}
+NAMES = tuple(_TABLES)
+"""The tables."""
+
+
+# What they share
+
+
+def _points(
+    records: Sequence[Record], values: Callable[[Record], Mapping[str, float]], items: Iterable[str] = ()
+) -> list[_Point]:
+    """What records say of items, or of their data sets."""
+    points = []
+    for r in records:
+        found = values(r) if r.status == "done" else {}
+        points += [_Point(item, r.method, r.split, r.status, found.get(item)) for item in items or (r.dataset,)]
+    return points
+
+
+def _computed(quoted: Sequence[Quoted | None], formula: Callable[..., float]) -> Quoted | None:
+    """What follows from figures of the paper, if it has them all."""
+    values = [q.value for q in quoted if q is not None]
+    if len(values) < len(quoted):
+        return None
+    value = formula(*values)
+    return Quoted(f"{value:.3f}", value)
+
+
+def _figures(
+    points: Sequence[_Point],
+    items: Sequence[str],
+    quoted: Callable[[str, str], Quoted | None],
+    better: Callable[[Iterable[float]], float],
+    splits: int = 1,
+) -> tuple[tuple[str, ...], dict[tuple[str, str], Figure]]:
+    """The methods that we or the paper have figures of, in order, and all figures, compared item by item."""
+    ran = dict.fromkeys(p.method for p in points)
+    known = [m for m in METHODS if m in ran or any(quoted(m, item) for item in items)]
+    methods = (*known, *sorted(m for m in ran if m not in (*METHODS, FLOOR)), *(m for m in ran if m == FLOOR))
+    splits = max([splits, *(p.split + 1 for p in points)])
+    found: dict[tuple[str, str], Figure] = {}
+    for item in items:
+        row = {}
+        for method in methods:
+            own = [p for p in points if (p.item, p.method) == (item, method)]
+            row[method] = Figure(
+                values={p.split: p.value for p in own if p.value is not None},
+                splits=1 if method == FLOOR else splits,
+                timeouts=sum(p.status == "timeout" for p in own),
+                failures=sum(p.status == "failed" for p in own),
+                quoted=quoted(method, item),
+            )
+        found |= {(item, method): figure for method, figure in _compared(row, better).items()}
+    return methods, found
+
+
+def _compared(row: Mapping[str, Figure], better: Callable[[Iterable[float]], float]) -> dict[str, Figure]:
+    """The figures of an item with the best marked, and those that are not significantly worse."""
+    most = max((len(f.values) for name, f in row.items() if name != FLOOR), default=0)
+    rivals = {name: f for name, f in row.items() if name != FLOOR and len(f.values) == most > 0}
+    if not rivals:
+        return dict(row)
+    top = better(f.mean for f in rivals.values() if f.mean is not None)
+    champion = next(f for f in rivals.values() if f.mean == top)
+    out = dict(row)
+    for name, f in rivals.items():
+        shared = sorted(set(f.values) & set(champion.values))
+        best = f.mean == top
+        ours, theirs = ([g.values[split] for split in shared] for g in (f, champion))
+        close = not best and len(shared) > 1 and corrected_t_test(ours, theirs) >= _LEVEL
+        out[name] = replace(f, best=best, close=close)
+    return out
+
+
+def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
+    """The table with what its marks mean, and what methods were given."""
+    own = (
+        ["Bold: the best of ours, among methods with as many splits."]
+        if any(f.best for f in made.figures.values())
+        else []
+    )
+    if any(f.close for f in made.figures.values()):
+        own.append(
+            "†: not significantly worse than the best (corrected resampled t-test of Nadeau and Bengio, two-sided, "
+            f"level {_LEVEL}; the ratio of test to training rows is 1/8)."
+        )
+    timeouts = [r.seconds for r in records if r.status == "timeout"]
+    if timeouts:
+        after = dict.fromkeys(f"{s / 60:.3g} minutes" for s in (min(timeouts), max(timeouts)))
+        own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
+    rows: dict[str, int] = {}
+    inputs: dict[str, list[str]] = {}
+    for method in made.methods:
+        config = next((r.config for r in records if r.method == method and r.status == "done"), {})
+        if "rows" in config:
+            rows[method] = config["rows"]
+        if "features" in config:
+            what = f"the set {config['features']}, hydrogens {'included' if config.get('hydrogens') else 'left out'}"
+            bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
+            inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
+    own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
+    fewer = {m: f"{m} ({n:,} training rows)" for m, n in rows.items() if n < max(rows.values())}
+    if fewer:
+        own.append(f"Training rows, where nothing is said: {max(rows.values()):,}.")
+    return replace(made, labels={**fewer, **made.labels}, notes=(*own, *more))

@@ -1,0 +1,100 @@
+"""Methods in the place of a network: runs that `ccn train --method` makes and other commands read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccn.baselines import load
+from ccn.cli import app
+from ccn.errors import ConfigurationError
+from ccn.estimators import CCNRegressor
+from ccn.training.config import read_config, resolve
+
+pytest.importorskip("skops")
+SMILES = [f"{'C' * (1 + i // 4)}{('O', 'N', 'C(=O)O', 'C#N')[i % 4]}" for i in range(40)]
+
+
+def ccn(*words: object) -> None:
+    app([str(w) for w in words], result_action="return_value", exit_on_error=False)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "molecules.csv"
+    kinds = ["acid" if i % 4 == 2 else "other" for i in range(40)]
+    lines = [f"{s},{len(s) + 0.25},{k}" for s, k in zip(SMILES, kinds, strict=True)]
+    path.write_text("\n".join(["smiles,size,kind", *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["ridge", "wl", "wl-edge", "ngf", "ccn-1"])
+def test_a_run_of_any_method_is_read_like_that_of_a_network(
+    name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = tmp_path / "run", tmp_path / "out.csv"
+    short = ["--epochs", "2", "--batch-size", "16"] if name in ("ngf", "ccn-1") else []
+    ccn("train", table, "--target", "size", "--method", name, "-o", run, "--quiet", "--threads", "1", *short)
+    assert {p.name for p in run.iterdir()} >= {
+        "config.toml", "splits.json", "metrics.json", "history.csv", "model.safetensors", "predictions.csv",
+        "dropped.csv", "report.md",
+    }  # fmt: skip
+    assert read_config(run / "config.toml")["method"] == name
+    assert len(rows(run / "history.csv")) == (2 if short else 0)
+    assert f"Method {name}" in (run / "report.md").read_text()
+    capsys.readouterr()
+    ccn("info", run)
+    assert name in capsys.readouterr().out
+    ccn("evaluate", run, table, "--json", "--quiet")
+    assert json.loads(capsys.readouterr().out)["rows"] == 40
+    ccn("predict", run, table, "-o", out, "--interval", "0.5", "--threads", "1", "--quiet")
+    found = rows(out)
+    np.testing.assert_allclose(
+        [float(r["size_pred"]) for r in found], load(run / "model.safetensors").predict(SMILES), rtol=1e-5
+    )
+    assert all(float(r["size_low"]) <= float(r["size_pred"]) <= float(r["size_high"]) for r in found)
+
+
+def test_classes_have_names_and_the_configuration_makes_the_run_again(table: Path, tmp_path: Path) -> None:
+    ccn("train", table, "--target", "kind", "--method", "wl", "-o", tmp_path / "a", "--quiet", "--features", "atoms")
+    tested = rows(tmp_path / "a" / "predictions.csv")
+    assert set(tested[0]) == {"row", "smiles", "kind", "kind_pred", "kind_prob_acid", "kind_prob_other"}
+    ccn("train", "--config", tmp_path / "a" / "config.toml", "-o", tmp_path / "b", "--quiet")
+    assert rows(tmp_path / "b" / "predictions.csv") == tested
+    settings = read_config(tmp_path / "b" / "config.toml")
+    assert settings["features"] == {"molecules": "atoms", "hydrogens": False}
+    assert "training" not in settings
+
+
+@pytest.mark.parametrize(
+    ("given", "single", "said"),
+    [
+        ({"training": {"epochs": 3}}, {"method": "wl"}, r"\[training\] epochs: the method wl has no such setting"),
+        ({"network": {"order": 1}}, {"method": "ngf"}, r"\[network\] order: the method ngf has no such setting"),
+        ({}, {"method": "wl", "recipe": "paper"}, "has a recipe of its own"),
+        ({}, {"method": "wll"}, "choose from lasso"),
+    ],
+)
+def test_settings_that_a_method_has_not_are_refused(given: dict[str, Any], single: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigurationError, match=said):
+        resolve("molecules.csv", given, **single)
+
+
+def test_what_is_for_networks_is_refused(table: Path, tmp_path: Path) -> None:
+    ccn("train", table, "--target", "size", "--method", "ridge", "-o", tmp_path / "run", "--quiet")
+    with pytest.raises(ConfigurationError, match="ridge has no embedding"):
+        ccn("embed", tmp_path / "run", table, "-o", tmp_path / "e.csv", "--quiet")
+    with pytest.raises(ConfigurationError, match=r"ccn\.baselines\.load"):
+        CCNRegressor.load(tmp_path / "run" / "model.safetensors")
+    with pytest.raises(ConfigurationError, match="leave out their weights"):
+        ccn("train", table, "--target", "kind", "--method", "wl", "--class-weight", "balanced", "-o", tmp_path / "w")

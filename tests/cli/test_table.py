@@ -1,0 +1,77 @@
+"""`ccn table`: what is printed, written and put into pages."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_up import accuracies, hcep, write
+
+from ccn.errors import CCNError
+from ccn.experiments.formats import embed
+from ccn.experiments.records import read
+from ccn.experiments.tables import NAMES, table
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return write(tmp_path / "results", [*accuracies("MUTAG", wl=[0.8, 0.9]), hcep("boosting", 1.0)])
+
+
+def test_markdown_of_one_table_and_of_all_from_the_usual_folder(
+    ccn: Callable[..., None], results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(results.parent)
+    ccn("table", "kernels")
+    one = capsys.readouterr().out
+    assert "| wl | **85.00 ± 7.07 (2 of 10 splits)** | 84.50 ± 2.16 |" in one
+    ccn("table", "all")
+    out = capsys.readouterr().out
+    assert out.startswith(one)
+    assert out.count("\n| --- |") == len(NAMES)
+
+
+def test_files(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
+    for kind in ("latex", "csv", "markdown"):
+        ccn("table", "all", "--results", results, "--format", kind, "--output", tmp_path / kind)
+    assert (tmp_path / "latex").read_text().count(r"\begin{tabular}") == len(NAMES)
+    with (tmp_path / "csv").open(newline="") as file:
+        assert {row["table"] for row in csv.DictReader(file)} == {"kernels", "hcep", "qm9", "qm9-rmse"}
+    pytest.importorskip("matplotlib")
+    ccn("table", "kernels", "--results", results, "--format", "png", "--output", tmp_path / "k.png")
+    assert (tmp_path / "k.png").stat().st_size > 10_000
+
+
+def test_a_page_is_made_anew(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- ccn table kernels -->\n<!-- end of table -->\nafter\n")
+    ccn("table", "all", "--results", results, "--update", page)
+    assert "**85.00 ± 7.07" in page.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8").startswith("before\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nothing"], "choose from kernels"),
+        (["kernels", "--results", "elsewhere"], "elsewhere: no folder"),
+        (["kernels", "--format", "png"], "needs a file"),
+        (["kernels", "--update", "x.md", "--format", "csv"], "leave out --format"),
+    ],
+)
+def test_what_cannot_be(
+    ccn: Callable[..., None], results: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], message: str
+) -> None:
+    monkeypatch.chdir(results.parent)
+    with pytest.raises(CCNError, match=message):
+        ccn("table", *words)
+
+
+def test_the_page_of_results_is_what_the_records_say() -> None:
+    if not (ROOT / "results").is_dir():
+        pytest.skip("there are no records")
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    records = read(ROOT / "results")
+    assert embed(page, [table(name, records) for name in NAMES], "results.md") == page
