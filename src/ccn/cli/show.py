@@ -32,11 +32,12 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     from rich.console import Console
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", show_header=any(head))
+    made = Table(show_header=any(head))
     for i, name in enumerate(head):
         made.add_column(name, justify="right" if i and any(head) else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
+    print(title)  # not as the table's own, which would be folded to its width
     Console().print(made)
 
 

@@ -107,11 +107,10 @@ def find_column(table: Table, name: str, what: str) -> int:
         return alike[0]
     import difflib
 
-    close = difflib.get_close_matches(name, table.columns, 3, 0.5) or list(table.columns[:10])
-    more = ".." if len(table.columns) > len(close) else ""
-    raise ConfigurationError(
-        f"{table.path}: there is no column {name!r} ({what}); the columns are {', '.join(map(repr, close))}{more}"
-    )
+    close = difflib.get_close_matches(name, table.columns, 1, 0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    listed = ", ".join(table.columns[:20]) + ", .." * (len(table.columns) > 20)
+    raise ConfigurationError(f"{table.path}: there is no column {name!r} ({what}); {hint}The columns are {listed}")
 
 
 def open_table(path: str | Path, *, delimiter: str | None = None, header: bool | None = None) -> Table:
