@@ -143,7 +143,7 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        return self.model_.inputs(X.pack if isinstance(X, Dataset) else X, self._jobs)
+        return self.model_.inputs(self.model_.inputs.align(X) if isinstance(X, Dataset) else X, self._jobs)
 
     def _predict(self, X: Any) -> Floats:
         graphs = self._read(X)

@@ -38,7 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["ridge", "wl", "ngf", "ccn-1"])
+@pytest.mark.parametrize("name", ["ridge", "wl", "wl-edge", "ngf", "ccn-1"])
 def test_a_run_of_any_method_is_read_like_that_of_a_network(
     name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

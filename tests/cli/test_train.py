@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,7 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {
         "config.toml", "splits.json", "metrics.json", "history.csv", "checkpoints", "model.safetensors",
-        "predictions.csv", "dropped.csv", "report.md",
+        "predictions.csv", "dropped.csv", "report.md", *(["report.png"] if find_spec("matplotlib") else []),
     }  # fmt: skip
     found = json.loads((run / "metrics.json").read_text())
     assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}

@@ -33,17 +33,18 @@ def info(model: Path, /, *, json: Flag = False) -> None:
         print_json(found)
         return
     task, inputs, about = found["task"], found["inputs"], found["about"]
-    features = "as the graphs bring them" if inputs["molecules"] is None else f"molecules, set {inputs['molecules']!r}"
+    features = "graphs" if inputs["molecules"] is None else f"molecules, with the features {inputs['molecules']!r}"
+    kind = inputs["vertices"]["kind"]
     rows = {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
-        "reads": f"{features}{', with hydrogens' * inputs['hydrogens']}; vertices {inputs['vertices']['kind']}",
+        "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
         "SMILES column": about.get("smiles_column") or "",
         "method": found["settings"]["method"] if "settings" in found else about.get("method", ""),
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
         **_network(found),
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
-        "trained on": f"{about.get('data', '?')}, "
+        "trained on": f"{about.get('data', '?')}; rows: "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
         "fingerprint of the data": about.get("fingerprint", "")[:16],
         "seed": str(about.get("seed", "")),

@@ -42,9 +42,9 @@ def predict(
     model: Path
         A model file or the folder of a run.
     source: str
-        A table of molecules; - reads a CSV from standard input.
+        A table of molecules, or for a model of graphs a .jsonl file; - reads from standard input.
     output: str
-        A .csv or .tsv file; - writes to standard output.
+        A .csv or .tsv file, for graphs also .jsonl; - writes to standard output.
     interval: float
         Also where this share of the true values fall, for example 0.9.
     smiles_column: str
@@ -67,25 +67,10 @@ def predict(
         Print what was done as JSON: on standard output, or on standard error if that has the table.
 
     """
-    import sys
-    from json import dumps
-
-    from ccn.cli.show import rows_bar, say
+    from ccn.cli.show import cut, rows_bar, told
     from ccn.prediction.stream import Options, predict_file
 
     options = Options(smiles_column, interval, device, threads, cluster, chunk)
-    try:
-        with rows_bar(quiet or json) as tell:
-            done = predict_file(model, source, output, options, resume=resume, overwrite=overwrite, tell=tell)
-    except KeyboardInterrupt:
-        if output != "-":
-            say(quiet)(f"interrupted; go on with the same command and --resume ({output}.part has what is done)")
-        raise
-    if json:
-        what = {"rows": done.rows, "without": done.without, "seconds": done.seconds, "rows_per_second": done.rate}
-        print(dumps({"output": output, **what}), file=sys.stderr if output == "-" else sys.stdout)
-        return
-    before = f" ({done.before:,} of them by an earlier run)" if done.before else ""
-    lacking = f", {done.without:,} without a prediction (see the column reason)" if done.without else ""
-    where = "" if output == "-" else f"; written to {output}"
-    say(quiet)(f"{done.rows:,} rows{before} in {done.seconds:.1f} s, {done.rate:,.0f} rows/s{lacking}{where}")
+    with cut(output, quiet), rows_bar(quiet or json) as tell:
+        done = predict_file(model, source, output, options, resume=resume, overwrite=overwrite, tell=tell)
+    told(done, output, quiet, json, "a prediction")

@@ -7,9 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["print_json", "rows_bar", "say", "table"]
+if TYPE_CHECKING:
+    from ccn.prediction.stream import Done
+
+__all__ = ["cut", "print_json", "rows_bar", "say", "table", "told"]
 
 
 def say(quiet: bool) -> Callable[[str], None]:
@@ -29,11 +32,12 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     from rich.console import Console
     from rich.table import Table
 
-    made = Table(title=title, title_justify="left", show_header=any(head))
+    made = Table(show_header=any(head))
     for i, name in enumerate(head):
         made.add_column(name, justify="right" if i and any(head) else "left", overflow="fold")
     for row in rows:
         made.add_row(*row)
+    print(title)  # not as the table's own, which would be folded to its width
     Console().print(made)
 
 
@@ -56,3 +60,26 @@ def rows_bar(quiet: bool) -> Iterator[Callable[[int], None]]:
             bar.update(task, description=f"{rows:,} rows{rate}")
 
         yield tell
+
+
+@contextmanager
+def cut(output: str, quiet: bool) -> Iterator[None]:
+    """Say how to go on with a long file when the user has interrupted it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if output != "-":
+            say(quiet)(f"interrupted; go on with the same command and --resume ({output}.part has what is done)")
+        raise
+
+
+def told(done: Done, output: str, quiet: bool, machine: bool, what: str, **more: Any) -> None:
+    """Say what was done, to machines where standard output has not got the table itself."""
+    if machine:
+        found = {"rows": done.rows, "without": done.without, "seconds": done.seconds, "rows_per_second": done.rate}
+        print(json.dumps({"output": output, **found, **more}), file=sys.stderr if output == "-" else sys.stdout)
+        return
+    before = f" ({done.before:,} of them by an earlier run)" if done.before else ""
+    lacking = f", {done.without:,} without {what} (see the column reason)" if done.without else ""
+    where = "" if output == "-" else f"; written to {output}"
+    say(quiet)(f"{done.rows:,} rows{before} in {done.seconds:.1f} s, {done.rate:,.0f} rows/s{lacking}{where}")

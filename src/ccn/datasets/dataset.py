@@ -151,7 +151,9 @@ class Dataset:
 
     def __repr__(self) -> str:
         s = self.statistics()
-        out = f"{self.name}: {s.graphs} graphs, {s.mean_vertices:.2f} vertices and {s.mean_edges:.2f} edges on average"
+        of = ("graphs", "vertices", "edges") if self.smiles is None else ("molecules", "atoms", "bonds")
+        means = f"{s.mean_vertices:.2f} {of[1]} and {s.mean_edges:.2f} {of[2]} on average"
+        out = f"{self.name}: {s.graphs} {of[0]}, {means}"
         if self.task == "classification" and len(self.target_names) == 1:
             out += f", classes {_some(f'{c}: {k}' for c, k in s.classes.items())}"
         elif self.target_names:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from ccn.errors import CCNError, DataError, GraphError
 from ccn.graph import Graph
 from ccn.pack import Pack
 
-__all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines"]
+__all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines", "read_lines"]
 
 FOLDER_SUFFIXES = (".graphml", ".gml")
 _TARGET = ("target", "targets", "y")
@@ -96,10 +96,23 @@ def _value(value: Any) -> Any:
     raise GraphError(f"the target {shorten(str(value))} is neither a number nor a word")
 
 
-def _dataset(
-    records: Iterable[tuple[int, str, _Record | CCNError]], name: str, where: str, task: Task | None
-) -> Dataset:
-    """A data set of records, each with its row and how a report shows it; those that are no graphs are dropped."""
+_Records = Iterable[tuple[int, str, _Record | CCNError]]
+"""Records or what is wrong with them, each with its row and how a report shows it."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The graphs of records, which rows they are, the records themselves, and what is wrong with the others."""
+
+    graphs: list[Graph]
+    rows: list[int]
+    records: list[_Record]
+    dropped: list[Remark]
+    vertex_names: tuple[str, ...]
+    edge_names: tuple[str, ...]
+
+
+def _make(records: _Records, name: str) -> _Made:
     found = [(row, shown, r) for row, shown, r in records]
     good = [r for _, _, r in found if isinstance(r, _Record)]
     vertex, vertex_names = _one_hot(r.labels for r in good)
@@ -124,7 +137,14 @@ def _dataset(
         graphs.append(graph)
         rows.append(row)
         kept.append(record)
-    if not graphs:
+    return _Made(graphs, rows, kept, dropped, vertex_names, edge_names)
+
+
+def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dataset:
+    """A data set of records; those that are no graphs are dropped."""
+    made = _make(records, name)
+    kept, dropped = made.records, made.dropped
+    if not kept:
         raise DataError(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
     targets = [_named(r.target) for r in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
@@ -136,7 +156,7 @@ def _dataset(
 
     return Dataset(
         name,
-        Pack.of(graphs, name),
+        Pack.of(made.graphs, name),
         values,
         names,
         found_task,
@@ -144,10 +164,10 @@ def _dataset(
         ids=words("id"),
         groups=words("group"),
         splits=words("split"),
-        rows=np.array(rows, dtype=np.int64),
+        rows=np.array(made.rows, dtype=np.int64),
         dropped=tuple(dropped),
-        vertex_names=vertex_names,
-        edge_names=edge_names,
+        vertex_names=made.vertex_names,
+        edge_names=made.edge_names,
     )
 
 
@@ -170,17 +190,51 @@ def read_json_lines(
     """Read graphs from a file with one JSON object per line, also with ``.gz``."""
     path = Path(path)
 
-    def records() -> Iterator[tuple[int, str, _Record | CCNError]]:
+    def texts() -> Iterator[str]:
         with open_binary(path) as stream:
             for row, raw in enumerate(stream, 1):
-                text = raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
-                try:
-                    yield row, text, _from_json(text)
-                except (CCNError, ValueError, RecursionError) as error:
-                    yield row, text, DataError(str(error))
+                yield raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
 
     name = name or path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    return check_strict(_dataset(records(), name, str(path), task), strict, str(path))
+    return check_strict(_dataset(_of_lines(texts(), 1), name, str(path), task), strict, str(path))
+
+
+def _of_lines(texts: Iterable[str], first: int) -> _Records:
+    for row, text in enumerate(texts, first):
+        try:
+            yield row, text, _from_json(text)
+        except (CCNError, ValueError, RecursionError) as error:
+            yield row, text, DataError(str(error))
+
+
+def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset | None, list[tuple[int, str]]]:
+    """The graphs in lines of JSON, without targets, and (place, reason) of lines that are none.
+
+    ``rows`` of the data set are the places of its graphs among the lines. With a ``width``, features of another one
+    are a reason.
+    """
+
+    def records() -> _Records:
+        for i, text, r in _of_lines(texts, 0):
+            found = np.shape(r.features)[1:] if isinstance(r, _Record) and r.features else ()
+            if width is not None and found and found != (width,):
+                r = DataError(f"vertex features of shape {found} where those of training have {width} columns")
+            yield i, text, replace(r, target=None) if isinstance(r, _Record) else r
+
+    made = _make(records(), "")
+    bad = [(remark.row, remark.reason) for remark in made.dropped]
+    if not made.graphs:
+        return None, bad
+    return Dataset(
+        "graphs",
+        Pack.of(made.graphs),
+        np.zeros((len(made.graphs), 0)),
+        (),
+        "regression",
+        rows=np.array(made.rows, dtype=np.int64),
+        vertex_names=made.vertex_names,
+        edge_names=made.edge_names,
+    ), bad
 
 
 def _from_json(text: str) -> _Record:
@@ -251,7 +305,7 @@ def _of_networkx(graphs: Iterable[tuple[str, Any]], name: str, where: str, task:
     listed = list(graphs)
     columns = _common([g.nodes[v] for _, g in listed if not isinstance(g, Exception) for v in g.nodes])
 
-    def records() -> Iterator[tuple[int, str, _Record | CCNError]]:
+    def records() -> _Records:
         for row, (shown, g) in enumerate(listed, 1):
             try:
                 if isinstance(g, CCNError):

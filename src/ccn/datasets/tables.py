@@ -20,7 +20,18 @@ from typing import Any
 from ccn.datasets.archives import open_binary
 from ccn.errors import ConfigurationError, DataError, DependencyError
 
-__all__ = ["TABLE_SUFFIXES", "Chunk", "Row", "Table", "find_column", "is_missing", "number", "open_table", "suffix_of"]
+__all__ = [
+    "TABLE_SUFFIXES",
+    "Chunk",
+    "Row",
+    "Table",
+    "find_column",
+    "is_missing",
+    "lines_table",
+    "number",
+    "open_table",
+    "suffix_of",
+]
 
 DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 SMILES_FILES = (".smi", ".smiles", ".ism", ".can")
@@ -96,11 +107,10 @@ def find_column(table: Table, name: str, what: str) -> int:
         return alike[0]
     import difflib
 
-    close = difflib.get_close_matches(name, table.columns, 3, 0.5) or list(table.columns[:10])
-    more = ".." if len(table.columns) > len(close) else ""
-    raise ConfigurationError(
-        f"{table.path}: there is no column {name!r} ({what}); the columns are {', '.join(map(repr, close))}{more}"
-    )
+    close = difflib.get_close_matches(name, table.columns, 1, 0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    listed = ", ".join(table.columns[:20]) + ", .." * (len(table.columns) > 20)
+    raise ConfigurationError(f"{table.path}: there is no column {name!r} ({what}); {hint}The columns are {listed}")
 
 
 def open_table(path: str | Path, *, delimiter: str | None = None, header: bool | None = None) -> Table:
@@ -125,6 +135,19 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
     if suffix in DELIMITED:
         return _delimited(path, delimiter or ("\t" if suffix in (".tsv", ".tab") else None), header)
     raise DataError(f"{path}: not a kind of table that ccn reads; it reads {', '.join(TABLE_SUFFIXES)}, also with .gz")
+
+
+def lines_table(path: str | Path) -> Table:
+    """The lines of a text file as a table of one column, ``graph``."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+
+    def rows() -> Iterator[Row]:
+        for count, line in enumerate(_lines(path), 1):
+            yield _row(count, [line.strip()], 1, False)
+
+    return Table(path, ("graph",), rows)
 
 
 # Text

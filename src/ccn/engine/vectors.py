@@ -28,6 +28,7 @@ __all__ = [
     "get",
     "inlined",
     "keep",
+    "kept_kernels",
     "multiply",
     "multiply_transposed",
     "put",
@@ -51,6 +52,11 @@ def _folder() -> str:
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     return str(pooch.os_cache("ccn") / "kernels" / digest.hexdigest())
+
+
+def kept_kernels() -> bool:
+    """Whether compiled code is on disk, from an earlier use on this machine."""
+    return any(Path(numba.config.CACHE_DIR or _folder()).rglob("*.nbi"))
 
 
 def compiled(f: Callable[..., Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.adjacency import EdgeFeatures
+from ccn.datasets.graphs import read_lines
+from ccn.datasets.molecules import convert
 from ccn.errors import CCNError, ConfigurationError
 from ccn.features.molecules import MoleculeFeatures, molecule_features
 from ccn.pack import Pack
+from ccn.training.inputs import Inputs
 from ccn.training.model import Model
 
 __all__ = ["REASON", "Parsed", "answer", "cells", "check_interval", "columns", "embed", "parse", "reads", "width"]
@@ -20,7 +23,7 @@ __all__ = ["REASON", "Parsed", "answer", "cells", "check_interval", "columns", "
 REASON = "reason"
 
 Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
-"""Graphs, their places among the SMILES given, and (place, reason) of those that are no molecules."""
+"""Graphs, their places among the rows given, and (place, reason) of those that are none."""
 
 
 def columns(model: Model, interval: float | None = None) -> tuple[str, ...]:
@@ -68,55 +71,66 @@ def _numbers(values: Iterable[float]) -> list[str]:
     return [f"{v:.7g}" for v in values]
 
 
-def reads(model: Model) -> MoleculeFeatures:
-    """What a model reads of molecules: of bonds only that they are there, unless a channel of A has their features."""
+Reads = MoleculeFeatures | Inputs
+"""What is read of a row: properties of a molecule, or a graph with the columns of training."""
+
+
+def reads(model: Model) -> Reads:
+    """What a model reads: of bonds only that they are there, where its networks have no channel of their features."""
     if model.inputs.molecules is None:
-        raise ConfigurationError("the model was trained on graphs with features of their own, which molecules lack")
+        return model.inputs
     features = molecule_features(model.inputs.molecules, model.inputs.hydrogens)
-    of_bonds = any(isinstance(c, EdgeFeatures) for net in model.members for c in net.adjacency_channels)
-    return features if of_bonds else replace(features, bond=())
+    bare = model.members and not any(isinstance(c, EdgeFeatures) for n in model.members for c in n.adjacency_channels)
+    return replace(features, bond=()) if bare else features
 
 
-def parse(features: MoleculeFeatures, smiles: Sequence[str]) -> Parsed:
-    """Graphs from SMILES."""
-    from ccn.datasets.molecules import convert
-
-    arrays, good, bad, *_ = convert(smiles, features, False, ())
+def parse(how: Reads, texts: Sequence[str]) -> Parsed:
+    """Graphs from SMILES, or from lines of JSON."""
+    if isinstance(how, Inputs):
+        data, bad = read_lines(texts, getattr(how.vertices, "width", None))
+        return (None, [], bad) if data is None else (how.align(data), np.asarray(data.rows).tolist(), bad)
+    arrays, good, bad, *_ = convert(texts, how, False, ())
     return (None if arrays is None else Pack.of_edges(*arrays)), good, bad
 
 
-def answer(model: Model, parsed: Parsed, count: int, interval: float | None = None) -> list[list[str]]:
-    """One row of cells for each of ``count`` SMILES, the last being why there is no prediction, or empty."""
-    width = len(columns(model, interval))
-    out = [[""] * (width + 1) for _ in range(count)]
+def answer(
+    model: Model, parsed: Parsed, count: int, interval: float | None = None
+) -> tuple[list[list[str]], list[str]]:
+    """For each of ``count`` rows its cells, empty where there is no prediction, and why there is none, or empty."""
     graphs, good, bad = parsed
-    for i, why in bad:
-        out[i][-1] = why
-    if graphs is None:
-        return out
-    found, failed = _each(lambda g: cells(model, g, interval), model.inputs.vertices(graphs))
-    for i, row in zip(good, found, strict=True):
-        out[i] = [*row, ""] if row is not None else out[i]
-    for k, why in failed:
-        out[good[k]][-1] = why
-    return out
+    why = [""] * count
+    out = [[""] * len(columns(model, interval)) for _ in range(count)]
+    _fill(out, why, bad, good, lambda g: cells(model, g, interval), model, graphs)
+    return out, why
 
 
 def embed(model: Model, parsed: Parsed, count: int) -> tuple[NDArray[np.float32], list[str]]:
     """(count, width) the embeddings, NaN where there is none, and why there is none for each row, or empty."""
     graphs, good, bad = parsed
     why = [""] * count
+    out = np.full((count, width(model)), np.nan, dtype=np.float32)
+    _fill(out, why, bad, good, lambda g: list(model.embed(g)), model, graphs)
+    return out, why
+
+
+def _fill(
+    out: Any,
+    why: list[str],
+    bad: Sequence[tuple[int, str]],
+    good: Sequence[int],
+    run: Callable[[Pack], list[Any]],
+    model: Model,
+    graphs: Pack | None,
+) -> None:
+    """Put what there is into ``out``, and into ``why`` what is the matter with the rest."""
     for i, reason in bad:
         why[i] = reason
-    out = np.full((count, width(model)), np.nan, dtype=np.float32)
-    if graphs is not None:
-        found, failed = _each(lambda g: list(model.embed(g)), model.inputs.vertices(graphs))
-        for i, row in zip(good, found, strict=True):
-            if row is not None:
-                out[i] = row
-        for k, reason in failed:
-            why[good[k]] = reason
-    return out, why
+    found, failed = ([], []) if graphs is None else _each(lambda g: run(model.inputs.vertices(g)), graphs)
+    for i, row in zip(good, found, strict=True):
+        if row is not None:
+            out[i] = row
+    for k, reason in failed:
+        why[good[k]] = reason
 
 
 def width(model: Model) -> int:
@@ -124,7 +138,7 @@ def width(model: Model) -> int:
     return sum(sum(net.readout_widths) for net in model.members)
 
 
-def _each(run: Any, graphs: Pack) -> tuple[list[Any], list[tuple[int, str]]]:
+def _each(run: Callable[[Pack], list[Any]], graphs: Pack) -> tuple[list[Any], list[tuple[int, str]]]:
     """Results for all graphs together; where one of them cannot be done, one by one, and why."""
     try:
         return run(graphs), []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ccn.errors import ConfigurationError, DependencyError, TrainingError
-from ccn.prediction.workers import Job, Mapper, Smiles, answer_with, in_order
+from ccn.prediction.workers import Job, Mapper, Texts, answer_with, in_order
 
 __all__ = ["cluster", "connected"]
 
@@ -57,10 +57,10 @@ def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper
 
         held = client.submit(_hold, path.read_bytes(), pure=False)
 
-        def run(chunks: Iterable[Smiles]) -> Iterator[Any]:
+        def run(chunks: Iterable[Texts]) -> Iterator[Any]:
             # Twice as many chunks as threads: while one is done, the next is on its way.
             threads = max(1, sum(client.nthreads().values()))
-            submit = lambda smiles: client.submit(answer_with, held, job, smiles, pure=False)  # noqa: E731
+            submit = lambda texts: client.submit(answer_with, held, job, texts, pure=False)  # noqa: E731
             try:
                 yield from in_order(submit, chunks, 2 * threads + 2)
             except KilledWorker as error:

@@ -36,7 +36,7 @@ def evaluate_on(
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
-    graphs = model.inputs.vertices(data.pack.select(rows))
+    graphs = model.inputs.vertices(model.inputs.align(data).select(rows))
     found = {"rows": len(rows), "metrics": model.evaluate(graphs, known[rows])}
     return data, found | {"interval": coverage(model, graphs, known[rows], level)}
 

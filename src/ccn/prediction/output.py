@@ -1,25 +1,24 @@
-"""A table that is written over hours and survives a kill.
+"""A file that is written over hours and survives a kill.
 
 Rows are appended to ``out.csv.part``; ``out.csv.progress`` says how many rows of the input are done, how many
 bytes they take, and of what input and model they are. It is replaced in one step after the rows are on the disk,
 so that whatever stands in the part file beyond those bytes is cut off and done again. At the end the part file
-takes the name of the output.
+becomes the output.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from ccn.errors import ConfigurationError, FileError
+from ccn.prediction.formats import Format
 from ccn.training.sealed import write_atomically
 
 __all__ = ["Output"]
@@ -28,11 +27,11 @@ _EVERY = 2.0  # seconds between records of progress
 
 
 class Output:
-    """Rows of a CSV or TSV file, or, with the path ``-``, of standard output.
+    """Rows of a file, or, with the path ``-``, of standard output.
 
     Args:
-        path: of the file; ``.tsv`` separates by tabs.
-        header: the names of the columns.
+        path: of the file.
+        form: how rows are written.
         key: what the rows depend on; a run is gone on with only if it is the same.
         resume: go on where an earlier run was cut.
         overwrite: throw away what an earlier run has left unfinished.
@@ -45,18 +44,14 @@ class Output:
     def __init__(
         self,
         path: str | Path,
-        header: Sequence[str],
+        form: Format,
         key: Mapping[str, Any],
         *,
         resume: bool = False,
         overwrite: bool = False,
     ) -> None:
         self.pipe = str(path) == "-"
-        self.path, self.header, self.key = Path(path), list(header), json.loads(json.dumps(key))
-        suffix = self.path.suffix.lower()
-        if not self.pipe and suffix not in (".csv", ".tsv", ".txt"):
-            raise ConfigurationError(f"{path}: predictions are written as .csv or .tsv; name the output so, or -")
-        self.delimiter = "\t" if suffix == ".tsv" else ","
+        self.path, self.form, self.key = Path(path), form, json.loads(json.dumps(key))
         self.part = self.path.with_name(f"{self.path.name}.part")
         self.record = self.path.with_name(f"{self.path.name}.progress")
         self.done, self.bytes, self.saved = 0, 0, time.monotonic()
@@ -88,38 +83,36 @@ class Output:
 
     def __enter__(self) -> Self:
         try:
-            # Opened so that a row which cannot be written is an error at once, and lines end alike everywhere.
-            self.file = (
-                sys.stdout if self.pipe else self.part.open("a" if self.done else "w", encoding="utf-8", newline="")
-            )
-            if self.done:
-                self.file.truncate(self.bytes)
+            if not self.pipe:
+                self.file = self.part.open("ab" if self.done else "wb")
+                if self.done:
+                    self.file.truncate(self.bytes)
         except OSError as error:
             raise FileError(f"{self.path}: cannot be written ({error.strerror})") from None
         if not self.done:
-            self._write([self.header])
+            self._write(self.form.head)
             self._save()
         return self
 
-    def _write(self, rows: Iterable[Sequence[str]]) -> None:
-        text = io.StringIO(newline="")
-        csv.writer(text, delimiter=self.delimiter, lineterminator="\n").writerows(rows)
-        content = text.getvalue()
+    def _write(self, content: bytes) -> None:
         try:
-            self.file.write(content)
-            self.file.flush()
+            if self.pipe:
+                sys.stdout.write(content.decode("utf-8", "surrogatepass"))
+                sys.stdout.flush()
+            else:
+                self.file.write(content)
+                self.file.flush()
         except BrokenPipeError:
             raise
         except OSError as error:
             raise FileError(
                 f"{self.path}: cannot be written ({error.strerror}); what was done so far is kept, go on with --resume"
             ) from None
-        if not self.pipe:
-            self.bytes += len(content.encode("utf-8", "surrogatepass"))
+        self.bytes += len(content)
 
-    def write(self, rows: Iterable[Sequence[str]], count: int) -> None:
-        """Append rows, which are the answers to ``count`` rows of the input."""
-        self._write(rows)
+    def write(self, content: bytes, count: int) -> None:
+        """Append the answers to ``count`` rows of the input."""
+        self._write(content)
         self.done += count
         if not self.pipe and time.monotonic() - self.saved > _EVERY:
             self._save()
@@ -143,5 +136,5 @@ class Output:
         finally:
             self.file.close()
         if kind is None:
-            self.part.replace(self.path)
+            self.form.finish(self.part, self.path)
             self.record.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""From a table of molecules to the same table with predictions, in constant memory."""
+"""From a table of molecules, or lines of graphs, to the same with predictions or embeddings, in constant memory."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from ccn.datasets.schema import find_schema, parses
-from ccn.datasets.tables import Chunk, Table, find_column, open_table
+from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
 from ccn.errors import ConfigurationError
-from ccn.prediction import answers
+from ccn.prediction import answers, formats
+from ccn.prediction.formats import Format
 from ccn.prediction.output import Output
-from ccn.prediction.workers import Job, Mapper, Smiles, processes
+from ccn.prediction.workers import Job, Mapper, Texts, processes
 from ccn.training import model_file
 from ccn.training.model import Model
 
-__all__ = ["CHUNK", "Done", "Options", "answered", "mapper", "predict_file", "smiles_place", "source_table"]
+__all__ = ["CHUNK", "Done", "Options", "Tell", "answer_file", "model_path", "predict_file", "unique"]
 
 CHUNK = 1000  # rows that are answered together
 Tell = Callable[[int], None]
@@ -32,7 +32,7 @@ Tell = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Options:
-    """How a file of molecules is answered.
+    """How a file of molecules or graphs is answered.
 
     Attributes:
         smiles_column: by default that of training if the table has it, else found.
@@ -68,26 +68,37 @@ class Done:
 
 
 @contextmanager
-def source_table(source: str) -> Iterator[Table]:
+def _source_table(source: str, graphs: bool) -> Iterator[Table]:
     """The table in a file, or with ``-`` on standard input, which is kept in a temporary file while it is read.
 
     On standard input a first line with a SMILES and no name of a column is taken for a row.
     """
     if source != "-":
-        yield open_table(source)
+        if graphs != (suffix_of(Path(source)) in (".jsonl", ".ndjson")):
+            raise ConfigurationError(
+                f"{source}: the model was trained on graphs; give it a .jsonl file, one graph a line"
+                if graphs
+                else f"{source}: a file of graphs, but the model was trained on molecules; give it a table of SMILES"
+            )
+        yield lines_table(source) if graphs else open_table(source)
         return
     with tempfile.TemporaryDirectory(prefix="ccn-") as folder:
         path = Path(folder) / "standard input.csv"
         with path.open("wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
+        if graphs:
+            yield lines_table(path)
+            return
         table = open_table(path)
         if not any("smiles" in name.lower() for name in table.columns) and any(map(parses, table.columns)):
             table = open_table(path, header=False)
         yield table
 
 
-def smiles_place(table: Table, model: Model, named: str | None) -> int:
-    """Which column holds the SMILES."""
+def _place(table: Table, model: Model, named: str | None) -> int:
+    """Which column holds the SMILES; graphs have one column."""
+    if model.inputs.molecules is None:
+        return 0
     trained = model.about.get("smiles_column")
     if named is None and trained in table.columns:
         named = trained
@@ -101,7 +112,7 @@ def model_path(path: str | Path) -> Path:
 
 
 @contextmanager
-def mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Mapper]:
+def _mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Mapper]:
     """Whoever answers the chunks."""
     import joblib
 
@@ -118,20 +129,6 @@ def mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Map
             yield run
 
 
-def answered(table: Table, place: int, run: Mapper, chunk: int, skip: int = 0) -> Iterator[tuple[Chunk, Any]]:
-    """The rows from number ``skip`` on in chunks, each with what was answered; rows with a fault ask for nothing."""
-    waiting: deque[Chunk] = deque()
-
-    def ask() -> Iterator[Smiles]:
-        rows = itertools.islice(itertools.chain.from_iterable(table.chunks()), skip, None)
-        while together := list(itertools.islice(rows, chunk)):
-            waiting.append(together)
-            yield ["" if row.fault else row.cells[place].strip() for row in together]
-
-    for found in run(ask()):
-        yield waiting.popleft(), found
-
-
 def predict_file(
     model: str | Path,
     source: str,
@@ -144,12 +141,13 @@ def predict_file(
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
-    A row that is no molecule has empty cells and the reason in the column ``reason``.
+    A row that is no molecule has empty cells and the reason in the column ``reason``. JSON lines of graphs become JSON
+    lines with the predictions added, or a table with the lines as its first column.
 
     Args:
         model: a model file or the folder of a run.
-        source: a table of molecules, ``-`` for standard input.
-        output: a CSV or TSV file, ``-`` for standard output.
+        source: a table of molecules, or JSON lines for a model of graphs; ``-`` for standard input.
+        output: a CSV or TSV file, or one of JSON lines; ``-`` for standard output.
         options: how.
         resume: go on where an earlier run was cut.
         overwrite: begin anew where an earlier run was cut.
@@ -159,28 +157,59 @@ def predict_file(
     path = model_path(model)
     loaded = model_file.load(path)
     answers.check_interval(loaded, options.interval)
-    if loaded.inputs.molecules is None:
-        raise ConfigurationError(
-            f"{model}: trained on graphs with features of their own, which molecules lack; use `ccn evaluate` or the "
-            "estimators in Python for graphs"
-        )
+    names = (*answers.columns(loaded, options.interval), answers.REASON)
+    graphs = loaded.inputs.molecules is None
+
+    def form(columns: tuple[str, ...]) -> Format:
+        suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if graphs else ".csv"
+        if graphs and suffix in (".jsonl", ".ndjson"):
+            return formats.json_lines(names)
+        if suffix not in (".csv", ".tsv", ".txt"):
+            raise ConfigurationError(f"{output}: predictions are written as .csv or .tsv; name the output so, or -")
+        return formats.table(unique(columns, names), "\t" if suffix == ".tsv" else ",")
+
+    job = Job(options.interval)
+    return answer_file(path, loaded, source, output, job, form, options, resume=resume, overwrite=overwrite, tell=tell)
+
+
+def answer_file(
+    path: Path,
+    model: Model,
+    source: str,
+    output: str | Path,
+    job: Job,
+    form: Callable[[tuple[str, ...]], Format],
+    options: Options,
+    *,
+    resume: bool,
+    overwrite: bool,
+    tell: Tell,
+) -> Done:
+    """Write the answers to all rows of ``source``; ``form`` is how, given the columns of the table."""
     if resume and source == "-":
         raise ConfigurationError("--resume needs an input file, not standard input")
-    job = Job(options.interval)
     began, without = time.monotonic(), 0
     with ExitStack() as stack:
-        table = stack.enter_context(source_table(source))
-        place = smiles_place(table, loaded, options.smiles_column)
-        header = unique(table.columns, (*answers.columns(loaded, options.interval), answers.REASON))
+        table = stack.enter_context(_source_table(source, model.inputs.molecules is None))
+        place = _place(table, model, options.smiles_column)
         key = {"model": _sha256(path), "input": _stamp(source), "job": asdict(job), "column": table.columns[place]}
-        out = stack.enter_context(Output(output, header, key, resume=resume, overwrite=overwrite))
+        out = stack.enter_context(Output(output, form(table.columns), key, resume=resume, overwrite=overwrite))
         before = out.done
-        run = stack.enter_context(mapper(path, loaded, job, options))
-        for rows, found in answered(table, place, run, options.chunk, before):
-            faults = [row.fault for row in rows]
-            lines = [[*a.cells, *b[:-1], why or b[-1]] for a, b, why in zip(rows, found, faults, strict=True)]
-            without += sum(bool(line[-1]) for line in lines)
-            out.write(lines, len(rows))
+        run = stack.enter_context(_mapper(path, model, job, options))
+        waiting: deque[Chunk] = deque()
+
+        def ask() -> Iterator[Texts]:
+            """Chunks of the rows that are not done yet; rows with a fault ask for nothing."""
+            rows = itertools.islice(itertools.chain.from_iterable(table.chunks()), before, None)
+            while together := list(itertools.islice(rows, options.chunk)):
+                waiting.append(together)
+                yield ["" if row.fault else row.cells[place].strip() for row in together]
+
+        for values, found in run(ask()):
+            rows = waiting.popleft()
+            why = [row.fault or reason for row, reason in zip(rows, found, strict=True)]
+            without += sum(map(bool, why))
+            out.write(out.form.body(rows, values, why), len(rows))
             tell(out.done)
     return Done(out.done, without, before, time.monotonic() - began)
 

@@ -1,4 +1,4 @@
-"""Chunks of SMILES in, answers out, in order: in this process, in one process per core, or on a cluster.
+"""Chunks of rows in, answers out, in order: in this process, in one process per core, or on a cluster.
 
 A chunk is answered by a function of plain values, so that it can be done anywhere and done again. Only a few
 chunks are under way at any time, whoever does them, which is what bounds the memory.
@@ -27,34 +27,34 @@ from ccn.training.model import Model
 
 __all__ = ["Job", "Mapper", "here", "in_order", "processes"]
 
-Smiles = Sequence[str]
-Mapper = Callable[[Iterable[Smiles]], Iterator[Any]]
-"""From chunks of SMILES to their answers, in order."""
+Texts = Sequence[str]
+Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
+"""From chunks of SMILES, or of graphs as JSON, to their answers, in order."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What is asked about every molecule: a prediction, with an interval or without, or the embedding."""
+    """What is asked about every row: a prediction, with an interval or without, or the embedding."""
 
     interval: float | None = None
     embedding: bool = False
 
     def answer(self, model: Model, parsed: answers.Parsed, count: int) -> Any:
-        """The answers for one chunk."""
+        """For one chunk the values of each row, and why there are none."""
         if self.embedding:
             return answers.embed(model, parsed, count)
         return answers.answer(model, parsed, count, self.interval)
 
-    def __call__(self, model: Model, smiles: Smiles) -> Any:
-        """The whole way from SMILES to answers."""
-        return self.answer(model, answers.parse(answers.reads(model), smiles), len(smiles))
+    def __call__(self, model: Model, texts: Texts) -> Any:
+        """The whole way from texts to answers."""
+        return self.answer(model, answers.parse(answers.reads(model), texts), len(texts))
 
 
 class _Future(Protocol):
     def result(self) -> Any: ...
 
 
-def in_order(submit: Callable[[Smiles], _Future], chunks: Iterable[Smiles], ahead: int) -> Iterator[Any]:
+def in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead: int) -> Iterator[Any]:
     """The answers in the order of the chunks, of which at most ``ahead`` are under way."""
     waiting: deque[_Future] = deque()
     for chunk in chunks:
@@ -79,7 +79,7 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
     """
     with ExitStack() as stack:
 
-        def run(chunks: Iterable[Smiles]) -> Iterator[Any]:
+        def run(chunks: Iterable[Texts]) -> Iterator[Any]:
             rest = iter(chunks)
             first = list(itertools.islice(rest, count + 1))
             if count == 1 or len(first) <= count:
@@ -100,9 +100,9 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
                     sizes: deque[int] = deque()
                     features = answers.reads(model)
 
-                    def submit(smiles: Smiles) -> Any:
-                        sizes.append(len(smiles))
-                        return pool.submit(answers.parse, features, smiles)
+                    def submit(texts: Texts) -> Any:
+                        sizes.append(len(texts))
+                        return pool.submit(answers.parse, features, texts)
 
                     for parsed in in_order(submit, every, 3 * count):
                         yield job.answer(model, parsed, sizes.popleft())
@@ -136,8 +136,8 @@ def _model(path: str, key: str) -> Model:
     return model_file.load(path)
 
 
-def _whole(path: str, key: str, job: Job, smiles: Smiles) -> Any:
-    return job(_model(path, key), smiles)
+def _whole(path: str, key: str, job: Job, texts: Texts) -> Any:
+    return job(_model(path, key), texts)
 
 
 @lru_cache(maxsize=2)
@@ -150,9 +150,9 @@ def _received(content: bytes) -> Model:
         return model_file.load(path)
 
 
-def answer_with(content: bytes, job: Job, smiles: Smiles) -> Any:
+def answer_with(content: bytes, job: Job, texts: Texts) -> Any:
     """The answers for one chunk from the bytes of a model file."""
     try:
-        return job(_received(content), smiles)
+        return job(_received(content), texts)
     except CCNError as error:
         raise type(error)(str(error)) from None

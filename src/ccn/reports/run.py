@@ -36,8 +36,10 @@ def _markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config) -> str:
-    """The report."""
+def report(
+    folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config, drawn: bool = False
+) -> str:
+    """The report; ``drawn`` if there is a picture, report.png."""
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
@@ -51,6 +53,7 @@ def report(folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], 
         "## How good it is",
         "",
         _markdown(*metrics_rows(found["metrics"])),
+        *(["", "![losses, and answers on the test part](report.png)"] if drawn else []),
     ]
     if held := found.get("interval"):
         width = ", ".join(f"{name} {figure(w)}" for name, w in held["mean_width"].items())
@@ -89,7 +92,7 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         return f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     n, t = config.recipe.network, config.recipe.training
     ended = ", ".join(
-        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} from 0 kept" for m in found["members"]
+        f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} kept" for m in found["members"]
     )
     return (
         f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "

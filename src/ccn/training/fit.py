@@ -141,7 +141,7 @@ def fit(
             title=f"member {i + 1} of {settings.members}" if settings.members > 1 else "training",
         )
         members.append(net.eval())
-        ended.append({"epochs": progress.epoch, "best_epoch": progress.best_epoch, "ended": progress.ended})
+        ended.append({"epochs": progress.epoch, "best_epoch": progress.best_epoch + 1, "ended": progress.ended})
         left = None if left is None else max(0.0, left - progress.seconds)
     model = Model(tuple(members), options, task, inputs, recipe)
     return finished(model, graphs, targets, parts, seed, ended, about or {})

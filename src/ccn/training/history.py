@@ -32,10 +32,11 @@ def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
 
 
 @contextmanager
-def progress_bar(total: int, title: str, shown: bool) -> Iterator[Tell]:
-    """A bar of ``total`` batches on standard error with the last epoch's losses; a line per epoch where that is no
-    terminal, and nothing unless ``shown``.
+def progress_bar(total: int, batches: int, title: str, shown: bool) -> Iterator[Tell]:
+    """A bar of ``total`` batches, so many of them an epoch, on standard error with the last epoch's figures; a line per
+    epoch where that is no terminal, and nothing unless ``shown``.
     """
+    epochs = total // batches
     if not shown:
         yield lambda done, row=None: None
         return
@@ -44,7 +45,12 @@ def progress_bar(total: int, title: str, shown: bool) -> Iterator[Tell]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done, row=None: None if row is None else print(_figures(title, row), file=sys.stderr, flush=True)
+
+        def line(done: int, row: Mapping[str, float] | None = None) -> None:
+            if row is not None:
+                print(f"{title}, {_figures(row, epochs)}", file=sys.stderr, flush=True)
+
+        yield line
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.fields[figures]}"), console=console) as bar:
@@ -53,15 +59,16 @@ def progress_bar(total: int, title: str, shown: bool) -> Iterator[Tell]:
         def tell(done: int, row: Mapping[str, float] | None = None) -> None:
             bar.update(task, completed=done)
             if row is not None:
-                bar.update(task, figures=_figures("", row))
+                bar.update(task, figures=_figures(row, epochs))
 
         yield tell
 
 
-def _figures(title: str, row: Mapping[str, float]) -> str:
-    named = {"train_loss": "loss", "validation_loss": "validation"}
-    shown = ", ".join(f"{name} {row[key]:.4g}" for key, name in named.items() if key in row)
-    return f"{title + ', ' if title else ''}epoch {row['epoch']:.0f}: {shown}"
+def _figures(row: Mapping[str, float], epochs: int) -> str:
+    named = {"loss": "loss", "mae": "MAE", "accuracy": "accuracy"}
+    held = [f"{name} {row[f'validation_{key}']:.4g}" for key, name in named.items() if f"validation_{key}" in row]
+    shown = f"; validation {', '.join(held)}" if held else ""
+    return f"epoch {row['epoch']:.0f} of {epochs}: loss {row['train_loss']:.4g}{shown}"
 
 
 @contextmanager

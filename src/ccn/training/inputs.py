@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.molecules import molecule_features
 from ccn.features.vertices import VertexFeatures, vertex_features
@@ -28,12 +30,15 @@ class Inputs:
         molecules: the set of properties of atoms and bonds where the inputs are molecules, else None.
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
+        vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
 
     """
 
     molecules: str | None
     hydrogens: bool
     vertices: VertexFeatures
+    vertex_names: tuple[str, ...] = ()
+    edge_names: tuple[str, ...] = ()
 
     @classmethod
     def fit(cls, graphs: Pack, features: Features, *, molecules: bool) -> Inputs:
@@ -50,7 +55,25 @@ class Inputs:
         how = data.options
         known = "features" in how
         own = replace(features, molecules=how["features"], hydrogens=how["hydrogens"]) if known else features
-        return cls.fit(data.pack.select(train), own, molecules=known)
+        made = cls.fit(data.pack.select(train), own, molecules=known)
+        return made if known else replace(made, vertex_names=data.vertex_names, edge_names=data.edge_names)
+
+    def align(self, data: Dataset) -> Pack:
+        """The graphs of a data set with the columns of training, found by their names.
+
+        A label that training did not have is a row of zeros; columns without names are left as they are.
+        """
+        pack, arrays = data.pack, dict(data.pack.arrays)
+        for key, names, wanted in (
+            ("features", data.vertex_names, self.vertex_names),
+            ("edge_features", data.edge_names, self.edge_names),
+        ):
+            if names and wanted and names != wanted:
+                place = {name: i for i, name in enumerate(names)}
+                none = np.zeros(len(arrays[key]), dtype=arrays[key].dtype)
+                columns = [arrays[key][:, place[name]] if name in place else none for name in wanted]
+                arrays[key] = np.stack(columns, axis=1)
+        return Pack(arrays, pack.chosen, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
 
     def __call__(self, things: Any, n_jobs: int | None = 1) -> Pack:
         """The graphs with the features that the network reads; SMILES are parsed in ``n_jobs`` processes.
@@ -64,14 +87,16 @@ class Inputs:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json()}
+        names = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
+        return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Inputs:
         """What :meth:`to_dict` wrote."""
         if data["molecules"] is not None:
             molecule_features(data["molecules"])  # an error now if this version does not know the set
-        return cls(data["molecules"], bool(data["hydrogens"]), vertex_features(data["vertices"]))
+        names = (tuple(data.get(key, ())) for key in ("vertex_names", "edge_names"))
+        return cls(data["molecules"], bool(data["hydrogens"]), vertex_features(data["vertices"]), *names)
 
 
 def as_list(things: Any) -> Sequence[Any]:

@@ -90,7 +90,7 @@ def train(
     with ExitStack() as stack:
         # The random numbers of the process are left as they were found.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
-        tell = stack.enter_context(progress_bar(run.steps, title, verbose and run.first))
+        tell = stack.enter_context(progress_bar(run.steps, len(run.batches), title, verbose and run.first))
         log = stack.enter_context(tensorboard(folder if log_tensorboard and run.first else None))
         while not progress.ended:
             for _ in run.epoch(progress):
@@ -203,7 +203,7 @@ class _Run:
             torch.tensor([progress.loss, progress.weight], dtype=torch.float64, device=fabric.device), reduce_op="sum"
         )
         row = {
-            "epoch": progress.epoch,
+            "epoch": progress.epoch + 1,
             "step": progress.step,
             "learning_rate": rate(self.recipe.optimiser, progress.step - 1, self.steps),
             "train_loss": float(sums[0]) / (float(sums[1]) or 1.0),

@@ -1,7 +1,7 @@
 """A training run: from a file of molecules or a data set to one folder with everything about it.
 
 The folder holds config.toml, splits.json, dropped.csv, checkpoints/, history.csv, model.safetensors,
-predictions.csv (of the test part), metrics.json and report.md.
+predictions.csv (of the test part), metrics.json, report.md and, with matplotlib, report.png.
 """
 
 from __future__ import annotations
@@ -125,8 +125,12 @@ def train_run(
         "units": list(data.units),
         "single": len(data.target_names) == 1,
     }
+    from ccn.engine.vectors import kept_kernels
+
     with threads(config.threads):
         if config.method == "ccn":
+            if config.machine.device == "cpu" and not kept_kernels():
+                say("the first network on this machine: its code is compiled now, once, in about half a minute")
             model, graphs = _network(config, data, parts, run, about)
         else:
             from ccn.baselines.model import learn
@@ -208,14 +212,20 @@ def coverage(model: Model, graphs: Pack, targets: Any, level: float = LEVEL) -> 
 def _write(
     folder: Path, model: Model, graphs: Pack, data: Dataset, dealt: Dealt, found: Mapping[str, Any], config: Config
 ) -> None:
+    from ccn.reports.picture import draw_run
     from ccn.reports.run import report
 
     _history(folder, len(model.members) or 1)
+    tested = (
+        data.targets[dealt.test],
+        model.predict(graphs.select(dealt.test)) if len(dealt.test) else np.zeros((0, 1)),
+    )
+    drawn = draw_run(folder / "report.png", folder / "history.csv", model.task, *tested)
     if len(dealt.test):
         write_atomically(folder / "predictions.csv", _predictions(model, graphs, data, dealt.test).encode())
     text = json.dumps(json_safe(found), indent=1)
     write_atomically(folder / "metrics.json", (text + "\n").encode())
-    write_atomically(folder / "report.md", report(folder, model, data, found, config).encode())
+    write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: where there is a model file, the run is whole.
     model_file.save(model, folder / MODEL)
 

@@ -74,11 +74,17 @@ def write(path: Path, form: str, version: int, tensors: Mapping[str, Tensor], da
     write_atomically(path, save(held, header))
 
 
+def _unfinished(path: Path) -> str:
+    """What to do about a run that has no model yet."""
+    run = (path.parent / "config.toml").is_file()
+    return f": the run has not come to its end; go on with: ccn train --output {path.parent} --resume" if run else ""
+
+
 def _open(path: Path) -> Any:
     try:
         return safe_open(path, framework="pt")
     except FileNotFoundError:
-        raise FileError(f"{path}: there is no such file") from None
+        raise FileError(f"{path}: there is no such file{_unfinished(path)}") from None
     except (SafetensorError, OSError) as error:
         raise FileError(
             f"{path}: not a whole safetensors file ({error}); it may be truncated, take another copy"
