@@ -85,4 +85,6 @@ def test_small_data_sets_have_more_epochs_unless_their_number_is_given() -> None
     assert r.training.passes(batches=10**6) == (r.training.epochs, r.training.patience)
     assert recipe("default", epochs=4).training.passes(batches=3)[0] == 4
     assert recipe("default", epochs=4, least_steps=60).training.passes(batches=3)[0] == 20
+    assert (r.training.keep, recipe("default", patience=5).training.keep) == ("last", "best")
+    assert recipe("default", patience=5, keep="last").training.keep == "last"
     assert from_dict(to_dict(r)) == r

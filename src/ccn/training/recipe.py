@@ -185,12 +185,14 @@ class Recipe:
     def override(self, **settings: Any) -> Recipe:
         """The recipe with some fields replaced, by their names or as ``section__field``.
 
-        Epochs that are asked for are so many epochs, whatever the least number of steps was.
+        Epochs that are asked for are so many epochs, whatever the least number of steps was; and patience that is asked
+        for waits for a better epoch, which then is kept.
         """
         made = self
-        named = {_home(key)[1] for key in settings}
-        if "epochs" in named and "least_steps" not in named:
-            settings = {**settings, "least_steps": 0}
+        named = {_home(key)[1]: value for key, value in settings.items()}
+        follows: dict[str, Any] = {"least_steps": 0} if "epochs" in named else {}
+        follows |= {"keep": "best"} if named.get("patience") is not None else {}
+        settings = {**{k: v for k, v in follows.items() if k not in named}, **settings}
         for key, value in settings.items():
             section, name = _home(key)
             part = getattr(made, section)
