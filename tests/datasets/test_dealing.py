@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ccn.datasets.dealing import allot, deal, quotas
@@ -40,6 +40,7 @@ def test_quotas_are_exact_in_total_and_close_in_each_class(
 
 
 @given(seed=seeds, n=st.integers(1, 60), classes=st.integers(1, 4), groups=st.integers(1, 60), fractions=shares)
+@example(seed=6, n=5, classes=1, groups=4, fractions=(0.8, 0.1, 0.1))  # the last row must go to the empty part
 @settings(deadline=None)
 def test_groups_stay_whole_and_every_part_gets_rows(
     seed: int, n: int, classes: int, groups: int, fractions: tuple[float, ...]

@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -94,17 +95,22 @@ def kills(folder: Path, run: Callable[[Path], None] = run, count: int = 5) -> No
     """One run left alone and one killed at random moments, each time after it has come on a little."""
     alone, broken = folder / "alone", folder / "broken"
     assert os.waitpid(fork(lambda: run(alone)), 0)[1] == 0
-    done = 0
-    while done < count:
+    for done in range(count):
         before = {p.name for p in broken.rglob("checkpoint-*")}
-        child = fork(lambda: run(broken))
-        while {p.name for p in broken.rglob("checkpoint-*")} == before:
-            time.sleep(0.001)
-        time.sleep(random.random() * 0.02)
-        os.kill(child, signal.SIGINT if done == 2 else signal.SIGKILL)
-        status = os.waitpid(child, 0)[1]
+
+        def cut(how: int, before: set[str] = before) -> None:
+            # A thread of the run itself: on a busy machine another process might come too late.
+            while {p.name for p in broken.rglob("checkpoint-*")} == before:
+                time.sleep(0.0005)
+            time.sleep(random.random() * 0.02)
+            os.kill(os.getpid(), how)
+
+        def doomed(how: int = signal.SIGINT if done == 2 else signal.SIGKILL) -> None:
+            threading.Thread(target=cut, args=(how,), daemon=True).start()
+            run(broken)
+
+        status = os.waitpid(fork(doomed), 0)[1]
         assert status != 0, "the run came to its end before it was killed"
-        done += 1
     assert os.waitpid(fork(lambda: run(broken)), 0)[1] == 0
 
 

@@ -47,16 +47,29 @@ def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, 
         left -= 1
         empty[chosen] = False
     single = rng.permutation(np.flatnonzero(part < 0))
-    single = single[np.argsort(strata[single], kind="stable")]
-    counts = np.bincount(strata[single], minlength=len(room))
-    dealt = [allot(int(n), free) for n, free in zip(counts, np.maximum(room, 0), strict=True)]
-    part[single] = np.repeat(np.tile(np.arange(len(shares)), len(room)), np.concatenate(dealt))
+    dealt = _fill(single, strata, room)
+    bare = np.setdiff1d(np.flatnonzero(shares > 0), np.concatenate([part, dealt]))
+    if bare.size:  # rounding has left out a part that no group is in: it comes first
+        first = min(len(single), len(bare))
+        room[strata[single[:first]], bare[:first]] -= 1
+        dealt = np.concatenate([bare[:first], _fill(single[first:], strata, room)])
+    part[single] = dealt
     if np.setdiff1d(np.flatnonzero(shares > 0), part).size:
         raise ConfigurationError(
             f"{len(strata)} rows in {len(size)} groups are too few for {np.count_nonzero(shares)} parts; "
             "give more rows, or ask for fewer parts (a fraction of 0 leaves one out)"
         )
     return part
+
+
+def _fill(single: Int, strata: Int, room: Int) -> Int:
+    """The parts of single rows, by the room that is left for their classes."""
+    order = np.argsort(strata[single], kind="stable")
+    counts = np.bincount(strata[single], minlength=len(room))
+    dealt = [allot(int(n), free) for n, free in zip(counts, np.maximum(room, 0), strict=True)]
+    out = np.empty(len(single), dtype=np.int64)
+    out[order] = np.repeat(np.tile(np.arange(room.shape[1]), len(room)), np.concatenate(dealt))
+    return out
 
 
 def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
