@@ -392,50 +392,30 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
                         add(table, row, targets, t, get(q, at, one), c)
                     else:
                         add(targets, t, table, row, get(q, at, one), c)
-                elif g < 3:
-                    places, entries = (w.line, count) if g == 1 else (w.plane, count * count)
-                    _placed(
-                        back, targets, t, step, step_1, table, row, jump, q, at, lean, lean_1, places, entries, c, one
-                    )
-                else:
-                    for a in range(g):
-                        index[a] = 0
-                    while True:
-                        to, by, inside = t, at, True
-                        for a in range(2, g):
-                            p = place[first + index[a]]
-                            inside = inside and p >= 0
-                            to += moves[a] * c * p
-                            by += moves[stacked + 1 + a] * p
-                        entries = count * count if inside else 0
-                        _placed(
-                            back,
-                            targets,
-                            to,
-                            step,
-                            step_1,
-                            table,
-                            row,
-                            jump,
-                            q,
-                            by,
-                            lean,
-                            lean_1,
-                            w.plane,
-                            entries,
-                            c,
-                            one,
-                        )
-                        row += m * m * jump
-                        a = 2
-                        while a < g:
-                            index[a] += 1
-                            if index[a] < m:
-                                break
-                            index[a] = 0
-                            a += 1
-                        if a >= g:
+                    continue
+                places, entries = (w.line, count) if g == 1 else (w.plane, count * count)
+                for a in range(2, g):
+                    index[a] = 0
+                while True:
+                    to, by, inside = t, at, True
+                    for a in range(2, g):
+                        p = place[first + index[a]]
+                        inside = inside and p >= 0
+                        to += moves[a] * c * p
+                        by += moves[stacked + 1 + a] * p
+                    if inside:
+                        what = (targets, to, step, step_1, table, row, jump)
+                        _placed(back, *what, q, by, lean, lean_1, places, entries, c, one)
+                    row += m * m * jump
+                    a = 2
+                    while a < g:
+                        index[a] += 1
+                        if index[a] < m:
                             break
+                        index[a] = 0
+                        a += 1
+                    if a >= g:
+                        break
         begin = end
 
 

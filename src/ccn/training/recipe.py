@@ -185,12 +185,15 @@ class Recipe:
     def override(self, **settings: Any) -> Recipe:
         """The recipe with some fields replaced, by their names or as ``section__field``.
 
-        Epochs that are asked for are so many epochs, whatever the least number of steps was.
+        Epochs that are asked for are so many epochs, whatever the least number of steps was, and who asks for patience
+        gets the best epoch.
         """
         made = self
-        named = {_home(key)[1] for key in settings}
+        named = {_home(key)[1]: value for key, value in settings.items()}
         if "epochs" in named and "least_steps" not in named:
             settings = {**settings, "least_steps": 0}
+        if named.get("patience") is not None and "keep" not in named:
+            settings = {**settings, "keep": "best"}
         for key, value in settings.items():
             section, name = _home(key)
             part = getattr(made, section)
