@@ -12,7 +12,7 @@ import pytest
 import torch
 from rdkit import Chem
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -53,6 +53,35 @@ def _classifier(**more: Any) -> ccn.CCNClassifier:
 )
 def test_checks_of_scikit_learn_that_need_no_table_of_numbers(check: str, made: Any) -> None:
     getattr(estimator_checks, check)(type(made).__name__, made)
+
+
+@pytest.mark.parametrize(("made", "y"), [(_classifier(), HALOGEN), (_regressor(), COUNT)])
+def test_what_scikit_learn_checks_on_tables_holds_on_molecules(made: Any, y: Any) -> None:
+    """The checks of fitted estimators are for tables of numbers; here are those that make sense for molecules."""
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        estimator_checks.check_estimator(made)
+    fitted = clone(made).fit(SMILES, y)
+    before = {key: pickle.dumps(value) for key, value in vars(fitted).items()}
+    methods = ["predict", "transform", *(["predict_proba"] if is_classifier(made) else [])]
+    for method in methods:
+        whole = getattr(fitted, method)(SMILES)
+        order = np.random.default_rng(0).permutation(35)
+        shuffled = getattr(fitted, method)([SMILES[i] for i in order])
+        alone = np.concatenate([getattr(fitted, method)([s]) for s in SMILES[:5]])
+        again = getattr(clone(made).fit(SMILES, y).fit(SMILES, y), method)(SMILES)
+        if whole.dtype.kind == "f":
+            np.testing.assert_allclose(shuffled, whole[order], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(alone, whole[:5], rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(again, whole)
+        with pytest.raises(NotFittedError):
+            getattr(clone(fitted), method)(SMILES)
+    assert {key: pickle.dumps(value) for key, value in vars(fitted).items()} == before
+    assert fitted.score(SMILES, y) == fitted.score(tuple(SMILES), list(y))
+    assert len(fitted.get_feature_names_out()) == fitted.transform(SMILES[:1]).shape[1]
+    pd = pytest.importorskip("pandas")
+    frame = clone(fitted).set_output(transform="pandas").fit(SMILES, y).transform(pd.Series(SMILES, index=range(5, 40)))
+    assert frame.columns[0] == f"{type(made).__name__.lower()}0"
+    assert frame.index.tolist() == list(range(5, 40))
 
 
 def test_what_scikit_learn_takes_them_for() -> None:

@@ -15,7 +15,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,7 +42,7 @@ __all__ = ["CCNClassifier", "CCNRegressor"]
 
 # A dataclass writes the constructor that scikit-learn wants: it stores every argument under its name, no more.
 @dataclass(eq=False, repr=False)
-class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What classifier and regressor share; a setting that is None is as the recipe says."""
 
     recipe: str | Recipe = "default"
@@ -149,6 +155,11 @@ class _Estimator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         graphs = self._read(X)
         with _threads(self.n_jobs):
             return self.model_.predict(graphs)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Columns of :meth:`transform`, for ``get_feature_names_out`` and ``set_output``."""
+        return sum(sum(net.readout_widths) for net in self.model_.members)
 
     def transform(self, X: Any) -> NDArray[np.floating[Any]]:
         """(rows, width) the invariant embedding that the last layers read; members side by side."""

@@ -8,7 +8,7 @@ from problem import graphs
 
 import ccn
 from ccn.errors import ConfigurationError
-from ccn.training.export import export_head, export_network
+from ccn.training.export import export_head, export_network, write_onnx
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch.export's own
 
@@ -30,6 +30,24 @@ def test_the_network_for_one_structure() -> None:
     other = torch.randn_like(pack.batch().features)
     expected = net.eval()(pack.with_features(other.numpy()))
     torch.testing.assert_close(program(other), expected)
+
+
+def test_both_as_onnx(tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    net = ccn.CCN(3, 2, channels=4, norm="batch", own=True).eval()
+    pack = graphs(3)
+    b = pack.batch()
+    for name, program, given in (
+        ("head.onnx", export_head(net), net.embed(graphs(7)).detach()),
+        ("net.onnx", export_network(net, b), torch.randn_like(b.features)),
+    ):
+        session = onnxruntime.InferenceSession(write_onnx(program, tmp_path / name))
+        (found,) = session.run(None, {session.get_inputs()[0].name: given.numpy()})
+        expected = net.head(given) if name == "head.onnx" else net(pack.with_features(given.numpy()))
+        torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
+    assert not net.training
+    net(b)  # the batch that was given is as it was
 
 
 def test_what_cannot_be_followed_is_said() -> None:

@@ -34,6 +34,7 @@ def _script(what: str, folder: Path, *more: str) -> None:
 def test_a_network_learns_and_keeps_its_best_epoch() -> None:
     task, examples = problem(60, missing=False)
     r = small(epochs=25, dropout=0.0, learning_rate=1e-2, channels=8, hidden=32, norm=None, patience=25)
+    assert r.training.keep == "best"
     net = network(task, r)
     before = torch.get_rng_state()
     progress = train(net, task, examples, r)

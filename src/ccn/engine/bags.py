@@ -6,6 +6,9 @@ this that PyTorch has on CPUs, and it runs on GPUs as well.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -17,7 +20,7 @@ import torch.nn.functional as nnf
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["Bag", "gather", "int32", "runs_compiled"]
+__all__ = ["Bag", "gather", "int32", "runs_compiled", "without_kernels"]
 
 
 @dataclass(frozen=True)
@@ -52,13 +55,26 @@ def gather(table: Tensor, bag: Bag, weight: Tensor | None = None) -> Tensor:
     )
 
 
+_off: ContextVar[bool] = ContextVar("without_kernels", default=False)
+
+
+@contextmanager
+def without_kernels() -> Iterator[None]:
+    """Inside, everything is done by PyTorch's own operations."""
+    before = _off.set(True)
+    try:
+        yield
+    finally:
+        _off.reset(before)
+
+
 def runs_compiled(x: Tensor) -> bool:
     """Whether there are compiled kernels for such numbers: on CPUs, where Numba is installed.
 
     What PyTorch follows to compile or export it must be PyTorch's own operations.
     """
     known = x.device.type == "cpu" and x.dtype in (torch.float32, torch.float64)
-    return known and not torch.compiler.is_compiling() and _numba()
+    return known and not _off.get() and not torch.compiler.is_compiling() and _numba()
 
 
 @cache

@@ -24,7 +24,8 @@ def scratch(rows: int, width: int, like: Tensor, soon: int = 0) -> Tensor:
     ``soon`` rows will be asked for later: a buffer that has to grow leaves a hole in memory behind.
     """
     need = rows * width
-    if like.device.type != "cpu" or need * like.element_size() > KEEP_BYTES:
+    # What PyTorch follows to export it must neither write to what is kept nor leave behind what has no values.
+    if torch.compiler.is_compiling() or like.device.type != "cpu" or need * like.element_size() > KEEP_BYTES:
         return like.new_empty(rows, width)
     buffers: dict[torch.dtype, Tensor] = _local.__dict__.setdefault("buffers", {})
     if like.dtype not in buffers or buffers[like.dtype].numel() < need:
