@@ -23,8 +23,8 @@ def test_warm_up_then_a_cosine() -> None:
     assert max(rates) == rates[10] == rates[9] == 1.0
     assert rates[-1] == pytest.approx(0.2)
     assert rates[55] == pytest.approx(0.6)
-    assert rate(Optimiser(schedule="constant"), 50, 100) == 1e-3
-    assert rate(Optimiser(), 0, 1) == 1e-3
+    assert rate(Optimiser(learning_rate=1e-3, schedule="constant"), 50, 100) == 1e-3
+    assert rate(Optimiser(learning_rate=1e-3), 0, 1) == 1e-3
 
 
 def test_a_scaled_step_is_a_step_in_the_other_variable() -> None:
@@ -49,7 +49,7 @@ def test_a_scaled_step_is_a_step_in_the_other_variable() -> None:
 
 
 def test_biases_do_not_decay() -> None:
-    made = make_optimiser(ccn.CCN(2, 1), Optimiser(weight_decay=0.1))
+    made = make_optimiser(ccn.CCN(2, 1), Optimiser(learning_rate=1e-3, weight_decay=0.1))
     assert [(g["weight_decay"], {p.ndim > 1 for p in g["params"]}) for g in made.param_groups] == [
         (0.1, {True}),
         (0.0, {False}),

@@ -96,7 +96,7 @@ MODELS: dict[str, _Model] = {
     "lasso": _Model(_lasso, {"alpha": tuple(np.geomspace(1e-4, 1, 16).tolist())}, linear=True),
     "ridge": _Model(_ridge, {"alpha": tuple(np.geomspace(1e-3, 1e4, 16).tolist())}, linear=True),
     "forest": _Model(_forest, {"depth": (None, 10), "leaf": (1, 3), "split": (2, 8)}),
-    "boosting": _Model(_boosting, {"depth": (3, 6), "leaf": (1, 10), "split": (2, 20), "learning_rate": (0.05, 0.1)}),
+    "boosting": _Model(_boosting, {"depth": (3, 12), "leaf": (1, 10), "split": (2, 20), "learning_rate": (0.05, 0.1)}),
 }
 
 

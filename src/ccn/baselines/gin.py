@@ -12,7 +12,7 @@ from ccn.baselines.network import NetworkMethod
 from ccn.errors import DependencyError
 from ccn.graph import Batch, batch
 from ccn.pack import Pack
-from ccn.training.recipe import Features, Optimiser, Recipe, Training
+from ccn.training.recipe import Features, Network, Optimiser, Recipe, Training
 from ccn.training.task import Task
 
 __all__ = ["GIN", "GraphIsomorphismNetwork"]
@@ -52,6 +52,7 @@ class GraphIsomorphismNetwork(NetworkMethod):
     RECIPE = Recipe(
         name="gin",
         features=Features(molecules="element", vertices="given"),
+        network=Network(dropout=0.0),
         optimiser=Optimiser(learning_rate=3e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
         training=Training(epochs=100, batch_size=32),
     )

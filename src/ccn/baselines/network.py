@@ -58,7 +58,7 @@ class NetworkMethod(Baseline):
 
     def resolved_recipe(self) -> Recipe:
         """The recipe with all that this method overrides."""
-        return recipe(self._recipe(), **(self.settings or {}))
+        return recipe(self._recipe(), **(self.settings or {})).for_task(classification=self._classifies)
 
     def _recipe(self) -> Recipe:
         return self.RECIPE

@@ -19,7 +19,7 @@ def train(
     source: str | None = None,
     /,
     *,
-    output: Annotated[Path, Parameter(name=("--output", "-o"))],
+    output: Annotated[Path, Parameter(name=("--output", "-o"))] = Path("run"),
     method: str | None = None,
     recipe: Literal["default", "paper"] | None = None,
     config: Path | None = None,

@@ -109,6 +109,7 @@ def fit(
         about: what else the model should know of itself, such as column names.
 
     """
+    recipe = recipe.for_task(classification=classification)
     settings = recipe.training
     task = make_task(
         targets[parts.train],

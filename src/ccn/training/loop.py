@@ -83,6 +83,7 @@ def train(
         How far it came. ``ended`` says why it stopped: ``epochs``, ``patience`` or ``time limit``.
 
     """
+    recipe = recipe.for_task(classification=task.kind != "regression")
     run = _Run(net, task, examples, recipe, seed, machine, folder)
     fabric = run.fabric
     progress, best = run.begin(resume)

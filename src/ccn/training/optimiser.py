@@ -25,9 +25,9 @@ def make_optimiser(net: nn.Module, o: Optimiser) -> torch.optim.Optimizer:
     ]
     made: torch.optim.Optimizer
     if o.method == "sgd":
-        made = torch.optim.SGD(groups, lr=o.learning_rate, momentum=o.momentum)
+        made = torch.optim.SGD(groups, lr=rate(o, 0, 1), momentum=o.momentum)
     else:
-        made = torch.optim.AdamW(groups, lr=o.learning_rate)
+        made = torch.optim.AdamW(groups, lr=rate(o, 0, 1))
     if o.scaled:
         _scale_steps(made, step_scales(net))
     return made
@@ -68,14 +68,15 @@ def _scale_steps(optimiser: torch.optim.Optimizer, factors: dict[nn.Parameter, T
 
 def rate(o: Optimiser, step: int, steps: int) -> float:
     """The learning rate of a step of a run of ``steps``: warm-up, then a fall to the final rate at the last step."""
-    warm = round(o.warmup * steps)
+    peak, warm = o.learning_rate, round(o.warmup * steps)
+    assert peak is not None, "Recipe.for_task has a rate for the task"
     if step < warm:
-        return o.learning_rate * (step + 1) / warm
+        return peak * (step + 1) / warm
     if o.schedule == "constant":
-        return o.learning_rate
+        return peak
     done = (step - warm) / max(1, steps - 1 - warm)
     left = 1 - done if o.schedule == "linear" else (1 + cos(pi * done)) / 2
-    return o.final_rate + (o.learning_rate - o.final_rate) * left
+    return o.final_rate + (peak - o.final_rate) * left
 
 
 def set_rate(optimiser: torch.optim.Optimizer, value: float) -> None:

@@ -61,6 +61,7 @@ class Network:
         edge_features: where the graphs have them, they stand beside A as further channels of it.
         scheme: a function from a graph to its scheme; by default the closed neighbourhoods.
         max_part: the largest part that may still grow, where no ``scheme`` is given.
+        dropout, head_dropout: None stands for what the task needs (:meth:`Recipe.for_task`).
 
     """
 
@@ -74,10 +75,10 @@ class Network:
     edge_features: bool = False
     nonlinearity: Any = "relu"
     norm: str | None = None
-    dropout: float = 0.0
+    dropout: float | None = None
     hidden: int | tuple[int, ...] = 64
     head_norm: str | None = None
-    head_dropout: float = 0.0
+    head_dropout: float | None = None
     scheme: Any = None
     max_part: int | None = None
 
@@ -86,7 +87,7 @@ class Network:
         _check(self.growth > 0, "growth", self.growth, "more than 0")
         for name in ("dropout", "head_dropout"):
             value = getattr(self, name)
-            _check(0 <= value < 1, name, value, "at least 0 and less than 1")
+            _check(value is None or 0 <= value < 1, name, value, "at least 0 and less than 1")
 
     def widths(self) -> list[int]:
         """Channels of each level 0..levels."""
@@ -105,11 +106,12 @@ class Optimiser:
         scaled: a weight of a contraction moves in proportion to its initial size. An optimiser of Adam's kind
             moves all weights by one length, which is much for contractions that add up many terms.
         clip: the largest norm of the gradient; larger ones are shortened to it.
+        learning_rate: the largest; None stands for what the task needs (:meth:`Recipe.for_task`).
 
     """
 
     method: Literal["sgd", "adamw"] = "adamw"
-    learning_rate: float = 1e-3
+    learning_rate: float | None = None
     final_rate: float = 0.0
     schedule: Literal["constant", "linear", "cosine"] = "cosine"
     warmup: float = 0.0
@@ -121,7 +123,8 @@ class Optimiser:
     def __post_init__(self) -> None:
         _choose("method", self.method, ("sgd", "adamw"))
         _choose("schedule", self.schedule, ("constant", "linear", "cosine"))
-        _check(self.learning_rate > 0, "learning_rate", self.learning_rate, "more than 0")
+        rate = self.learning_rate
+        _check(rate is None or rate > 0, "learning_rate", rate, "more than 0")
         _check(0 <= self.warmup < 1, "warmup", self.warmup, "at least 0 and less than 1")
         _check(self.clip is None or self.clip > 0, "clip", self.clip, "more than 0")
 
@@ -204,12 +207,28 @@ class Recipe:
             made = replace(made, **{section: changed})
         return made
 
+    def for_task(self, *, classification: bool) -> Recipe:
+        """The recipe with a value for each field that was left to the task.
+
+        Example:
+            >>> r = recipe("default", dropout=0.3).for_task(classification=True)
+            >>> r.network.dropout, r.network.head_dropout
+            (0.3, 0.5)
+
+        """
+        task = _CLASSES if classification else _NUMBERS
+        return self.override(**{k: v for k, v in task.items() if getattr(getattr(self, _home(k)[0]), k) is None})
+
+
+# Classes are soon known by heart, and dropout helps; numbers it only blurs.
+_CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5}
+_NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.2}
 
 RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
         name="paper",
         features=Features(molecules="element", vertices="histograms"),
-        network=Network(channels=8, growth=2.0, contractions="paper10"),
+        network=Network(channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_dropout=0.0),
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, batch_size=64),
     ),
@@ -217,15 +236,8 @@ RECIPES: dict[str, Recipe] = {
     "default": Recipe(
         name="default",
         features=Features(molecules="compact", vertices="auto"),
-        network=Network(own=True, edge_features=True, hidden=(128, 128), head_norm="batch", head_dropout=0.2),
-        optimiser=Optimiser(
-            learning_rate=3e-3,
-            final_rate=1e-5,
-            warmup=0.05,
-            weight_decay=1e-2,
-            scaled=True,
-            clip=5.0,
-        ),
+        network=Network(own=True, edge_features=True, hidden=(128, 128), head_norm="batch"),
+        optimiser=Optimiser(final_rate=1e-5, warmup=0.05, weight_decay=1e-2, scaled=True, clip=5.0),
         training=Training(epochs=30, least_steps=1500, batch_size=64, keep="last"),
     ),
 }

@@ -107,6 +107,7 @@ def train_run(
     began = time.monotonic()
     first = is_first()
     data = read_data(config)
+    config = replace(config, recipe=config.recipe.for_task(classification=data.task == "classification"))
     dealt = deal(data, config)
     say(str(data))
     parts = dealt.parts
