@@ -53,9 +53,9 @@ class Covariant(NetworkMethod):
 
     def to_model(self) -> Model:
         """The network as a model of the package."""
-        check_is_fitted(self, "network_")
+        check_is_fitted(self, "networks_")
         about = {"ccn": ccn.__version__, "method": self.method, "chosen": self.chosen_, "single": self._single}
-        members = (cast(CCN, self.network_),)
+        members = cast(tuple[CCN, ...], self.networks_)
         return Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about)
 
     def save(self, path: str | Path, **more: Any) -> Path:
@@ -65,14 +65,14 @@ class Covariant(NetworkMethod):
     @classmethod
     def of_model(cls, model: Model) -> Covariant:
         """The fitted method that a model file of :meth:`save` holds."""
-        if "method" not in model.about or len(model.members) != 1:
+        if "method" not in model.about:
             raise ConfigurationError(
                 "the model was not made by a method of the registry; load it with ccn.CCNClassifier or ccn.CCNRegressor"
             )
         kind: TaskName = "regression" if model.task.kind == "regression" else "classification"
         made = cls(model.about["method"], kind)
         made.inputs_, made.task_, made.recipe_ = model.inputs, model.task, model.recipe
-        made.network_, made.options_ = model.members[0], dict(model.options)
+        made.networks_, made.options_ = model.members, dict(model.options)
         made._names, made._single = model.task.targets, bool(model.about["single"])
         made.chosen_ = list(model.about["chosen"])
         if made._classifies:

@@ -42,8 +42,8 @@ class NetworkMethod(Baseline):
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
 
     Attributes:
-        network_: the trained module.
-        history_: the figures of its epochs.
+        networks_: the trained modules, the members of an ensemble where the recipe has several.
+        history_: the figures of the epochs of the first.
 
     """
 
@@ -115,30 +115,44 @@ class NetworkMethod(Baseline):
         for i, settings in enumerate(tried):
             chosen = base.override(**settings)
             options = self._options(examples.graphs, self.task_, chosen)
-            net = self._seeded(options)
-            progress = train(
-                net,
-                self.task_,
-                examples,
-                chosen,
-                seed=self.random_state,
-                machine=Machine(device=self.device),
-                time_limit=None if left is None else left / (len(tried) - i),
-            )
-            left = None if left is None else max(0.0, left - progress.seconds)
-            if i == 0 or (progress.best is not None and better(chosen.training.monitor, progress.best, best)):
-                best = progress.best
-                self.network_, self.options_, self.recipe_ = net.eval(), options, chosen
-                self.chosen_, self.history_ = [dict(settings)], progress.history
+            members = chosen.training.members
+            trained = []
+            for member in range(members):
+                seed = self._seed(member)
+                net = self._seeded(options, seed)
+                runs = (len(tried) - i) * members - member
+                progress = train(
+                    net,
+                    self.task_,
+                    examples,
+                    chosen,
+                    seed=seed,
+                    machine=Machine(device=self.device),
+                    time_limit=None if left is None else left / runs,
+                )
+                left = None if left is None else max(0.0, left - progress.seconds)
+                trained.append((net.eval(), progress))
+            first = trained[0][1]
+            if i == 0 or (first.best is not None and better(chosen.training.monitor, first.best, best)):
+                best = first.best
+                self.networks_, self.options_, self.recipe_ = tuple(net for net, _ in trained), options, chosen
+                self.chosen_, self.history_ = [dict(settings)], first.history
 
-    def _seeded(self, options: dict[str, Any]) -> nn.Module:
+    def _seed(self, member: int) -> int:
+        """The seed of a member; that of the first is the method's own."""
+        own = self.random_state
+        return int(np.random.SeedSequence([own, member]).generate_state(1)[0]) if member else own
+
+    def _seeded(self, options: dict[str, Any], seed: int) -> nn.Module:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.random_state)
+            torch.manual_seed(seed)
             return self._make(options)
 
     def answers(self, graphs: Pack) -> Floats:
         ready = self._prepared(graphs)
-        return self.task_.decode(outputs(self.network_, Batches(ready, np.arange(len(ready)), _TOGETHER)))
+        batches = Batches(ready, np.arange(len(ready)), _TOGETHER)
+        found: Floats = np.mean([self.task_.decode(outputs(net, batches)) for net in self.networks_], axis=0)
+        return found
 
     def _infer(self, graphs: Pack) -> Floats:
         found = self.answers(self.inputs_.vertices(graphs))
@@ -162,14 +176,20 @@ class NetworkMethod(Baseline):
             "task": plain(self.task_.to_dict()),
             "chosen": plain(self.chosen_),
             "preparation": self._preparation(),
+            "members": len(self.networks_),
         }
-        return dict(self.network_.state_dict()), data
+        weights = {f"{i}.{key}": v for i, net in enumerate(self.networks_) for key, v in net.state_dict().items()}
+        return weights, data
 
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
         self.options_, self.task_ = unplain(data["options"]), Task.from_dict(data["task"])
         self.chosen_ = list(data["chosen"])
         for key, value in data["preparation"].items():
             setattr(self, key, value)
-        self.network_ = self._seeded(self.options_)
-        self.network_.load_state_dict(dict(tensors))
-        self.network_.eval()
+        made = []
+        for i in range(data["members"]):
+            net = self._seeded(self.options_, self._seed(i))
+            own = {key.partition(".")[2]: v for key, v in tensors.items() if key.startswith(f"{i}.")}
+            net.load_state_dict(own)
+            made.append(net.eval())
+        self.networks_ = tuple(made)

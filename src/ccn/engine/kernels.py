@@ -40,6 +40,7 @@ from ccn.ragged import Int
 __all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "work"]
 
 Address = int
+LINE = 64  # bytes
 QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
 """The order of each kind of quantity of A, as :data:`ccn.engine.program.KINDS` has them."""
 
@@ -130,8 +131,9 @@ def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
         int(rows @ program.table_width) * c,
         int((m**program.target_order).sum()) * c,
     ]
-    held = np.empty(sum(lengths), dtype)
-    place = held.ctypes.data + np.concatenate([[0], np.cumsum(lengths)]) * held.itemsize
+    held = np.empty(sum(lengths) + LINE, dtype)
+    first = -held.ctypes.data % LINE + held.ctypes.data  # a row of 16 channels then lies in one line of the cache
+    place = first + np.concatenate([[0], np.cumsum(lengths)]) * held.itemsize
     places = np.zeros(3 * (m + m * m), np.int64)
     orders = len(rows)
     numbers = [np.zeros(k, np.int64) for k in (orders, orders, len(program.target_order), len(program.sections))]
