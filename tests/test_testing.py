@@ -21,7 +21,7 @@ class FirstVertex(nn.Module):
 class WrongLayer(ccn.CCN):
     """Adds the place in the part to every tensor: the output may be invariant, the activations are not covariant."""
 
-    def _run(self, b: ccn.Batch, keep: bool = True) -> Any:
+    def _run(self, b: ccn.Batch, keep: bool = True, totals: bool = False) -> Any:
         for a in super()._run(b):
             if a.order and len(a.data):
                 place = torch.arange(len(a.data), dtype=a.data.dtype)[:, None]

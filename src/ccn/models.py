@@ -167,8 +167,11 @@ class CCN(nn.Module):
                 raise ConfigurationError(f"graph {i} has {name}=True; make the network with {name}=True to read it")
         return b
 
-    def _run(self, b: Batch, keep: bool = True) -> Iterator[Activation]:
-        """The activations, level by level; without ``keep`` the last may have its invariants only."""
+    def _run(self, b: Batch, keep: bool = True, totals: bool = False) -> Iterator[Activation]:
+        """The activations, level by level; without ``keep`` the last may have its invariants only.
+
+        With ``totals`` invariants are wanted summed over each graph.
+        """
         scheme = composition(b, self.scheme, self.levels)
         if len(scheme.levels) > self.levels:
             raise SchemeError(
@@ -187,7 +190,7 @@ class CCN(nn.Module):
                 self._check_skip(number, level)
             below = done[-level.reach :]
             f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
-            done.append(layer(f, level, matrices, keep or number < len(scheme.levels)))
+            done.append(layer(f, level, matrices, keep or number < len(scheme.levels), len(b) if totals else None))
             yield done[-1]
 
     def prepare(self, graphs: Any) -> int:
@@ -231,7 +234,8 @@ class CCN(nn.Module):
         if per not in ("graph", "vertex"):
             raise ConfigurationError(f"per={per!r}: choose 'graph' or 'vertex'")
         b = self._batch(graphs)
-        rows = [a.per_graph(len(b)) if per == "graph" else a.per_atom(b.n) for a in self._run(b, keep=False)]
+        graphs = per == "graph"
+        rows = [a.per_graph(len(b)) if graphs else a.per_atom(b.n) for a in self._run(b, keep=False, totals=graphs)]
         missing = self.readout_widths[len(rows) :]
         return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
 

@@ -15,46 +15,60 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ccn.algebra.partitions import bell
 from ccn.engine.bags import gather
-from ccn.engine.invariants import InvariantMaps, invariant_maps
+from ccn.engine.invariants import InvariantMaps, invariant_maps, over_graphs
 from ccn.engine.maps import Maps, Matrix
 from ccn.engine.matrices import Matrices, Quantities
 from ccn.engine.plan import Plan
 from ccn.engine.scratch import scratch
+from ccn.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "mixing_matrices"]
+__all__ = ["aggregate", "mixing"]
 
 
-def mixing_matrices(plan: Plan, weight: Tensor) -> list[Tensor]:
-    """W (out, contractions, in) as one matrix per stage, (reductions * in, slots * out); differentiable.
+@lru_cache(maxsize=256)
+def _cells(plan: Plan, out: int, width: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
+    """For each number of W that counts: its place in W, its place among all mixing matrices, and how long these are."""
+    o, w = np.arange(out), np.arange(width)[:, None]
+    start = starts([(stage.end - stage.first) * len(stage.slots) for stage in plan.stages]) * width * out
+    source, place = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for i, cell in enumerate(plan.cells):
+        if cell is not None:
+            s, r, slot = cell
+            source.append((o * len(plan.cells) + i) * width + w)
+            place.append(start[s] + ((r * width + w) * len(plan.stages[s].slots) + slot) * out + o)
 
-    Contractions that are equal for the class of A add up in one cell, those that are zero in none.
+    def joined(numbers: list[Int]) -> Tensor:
+        return torch.from_numpy(np.concatenate([x.reshape(-1) for x in numbers])).to(device)
+
+    return joined(source), joined(place), int(start[-1])
+
+
+def mixing(plan: Plan, weight: Tensor) -> Tensor:
+    """W (out, contractions, in) as the matrices of all stages, (reductions * in, slots * out) each, one after another.
+
+    Contractions that are equal for the class of A add up in one cell, those that are zero in none. Differentiable.
     """
-    out, _, width = weight.shape
-    start = [0]
-    for stage in plan.stages:
-        start.append(start[-1] + (stage.end - stage.first) * len(stage.slots))
-    live = [(i, cell) for i, cell in enumerate(plan.cells) if cell is not None]
-    device = weight.device
-    chosen = torch.tensor([i for i, _ in live], dtype=torch.long, device=device)
-    number = [start[s] + r * len(plan.stages[s].slots) + slot for _, (s, r, slot) in live]
-    rows = weight[:, chosen].permute(1, 2, 0).reshape(len(live), width * out)
-    cells = weight.new_zeros(start[-1], width * out)
-    cells = cells.index_add(0, torch.tensor(number, dtype=torch.long, device=device), rows)
-    matrices = []
-    for s, stage in enumerate(plan.stages):
-        r = stage.end - stage.first
-        block = cells[start[s] : start[s + 1]].reshape(r, len(stage.slots), width, out)
-        matrices.append(block.permute(0, 2, 1, 3).reshape(r * width, len(stage.slots) * out))
-    return matrices
+    source, place, length = _cells(plan, weight.shape[0], weight.shape[2], weight.device)
+    return weight.new_zeros(length).index_add(0, place, weight.reshape(-1).index_select(0, source))
+
+
+def _matrices(plan: Plan, flat: Tensor, width: int) -> list[Tensor]:
+    """The matrix of each stage."""
+    rows = [(stage.end - stage.first) * width for stage in plan.stages]
+    blocks = [(stage.end - stage.first) * len(stage.slots) for stage in plan.stages]
+    one = flat.numel() // max(1, sum(blocks))
+    return [x.view(r, -1) for r, x in zip(rows, flat.split([one * n for n in blocks]), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -230,19 +244,22 @@ def aggregate(
     matrices: Matrices,
     relu: bool = False,
     keep: bool = True,
+    graphs: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One level: packed child activations (rows, in) to packed activations (rows, out) and node invariants.
+    """One level: packed child activations (rows, in) to packed activations (rows, out) and invariants.
 
-    Without ``keep`` only the invariants are wanted, and the activations may be left out.
+    Without ``keep`` only the invariants are wanted, and the activations may be left out. The invariants are those of
+    the nodes, or their sums over so many graphs.
     """
-    mixing = mixing_matrices(plan, weight)
+    flat = mixing(plan, weight)
     if matrices.compiled(f):
         from ccn.engine.compiled import aggregate_compiled
 
         layout, values = matrices.layout(plan, level), matrices.values(plan, level)
-        return aggregate_compiled(f, bias, mixing, plan, layout, values, relu, keep)
+        return aggregate_compiled(f, bias, flat, plan, layout, values, relu, keep, graphs)
     read = invariant_maps(level.nodes, plan.order_out, f.device)
     maps, quantities = matrices.maps(plan, level), matrices.quantities(plan, level)
     shared = _Level(plan, maps, level.below, level.nodes, quantities, read, relu)
-    result: tuple[Tensor, Tensor] = _Aggregate.apply(shared, f, quantities.vector, bias, *mixing)  # type: ignore[no-untyped-call]
-    return result
+    each = _matrices(plan, flat, f.shape[1])
+    out, read_off = _Aggregate.apply(shared, f, quantities.vector, bias, *each)  # type: ignore[no-untyped-call]
+    return out, read_off if graphs is None else over_graphs(read_off, level.nodes, graphs)

@@ -22,6 +22,7 @@ from ccn.engine.kernels import Layout
 from ccn.engine.maps import Restriction
 from ccn.engine.plan import Plan
 from ccn.engine.program import PAIR_SETS, Program, coefficients, program
+from ccn.engine.scratch import scratch
 from ccn.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
@@ -130,25 +131,32 @@ def _shares(level: Layout) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Call:
-    """What forward and backward of one call share; ``keep``: the activation is wanted, not only its invariants."""
+    """What forward and backward of one call share.
 
+    ``keep``: the activation is wanted, not only its invariants; ``graphs``: how many they are summed over, or None.
+    """
+
+    plan: Plan
     program: Program
     layout: Layout
     values: Tensor
     quantities: Tensor
     relu: bool
     keep: bool
+    graphs: int | None
 
     def run(self, kernel: Any, n: int, c: int, *fixed: Any, own: Sequence[Tensor] = ()) -> None:
         """Run a kernel in threads on all graphs; ``own`` has a row for each thread. Tensors go by address."""
         one = np.ones(1, self.values.numpy().dtype)[0]
         calls = []
-        for i, share in enumerate(_shares(self.layout)):
+        shares = _shares(self.layout)
+        held = scratch(len(shares), kernels.room(self.program, self.layout, n, c), self.values)
+        for i, share in enumerate(shares):
             values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
             address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-            work = kernels.work(self.program, self.layout, n, c, one.dtype)
+            work = kernels.work(self.program, self.layout, n, c, held[i].data_ptr(), one.itemsize)
             size = (one.itemsize,) if own else ()
-            calls.append((self.program, self.layout, *share, *address, *size, work, one))
+            calls.append((self.program, self.layout, *share, *address, *size, self.graphs is not None, work, one))
         if len(calls) == 1:
             kernel(*calls[0])
             return
@@ -156,55 +164,67 @@ class _Call:
             done.result()
 
 
+@lru_cache(maxsize=256)
+def _transposition(plan: Plan, n: int, c: int) -> Tensor:
+    """The places of all mixing matrices, each transposed."""
+    places, start = [np.empty(0, np.int64)], 0
+    for _, a, b, left, right, _ in program(plan).stages.tolist():
+        shape = (b - a) * n, (right - left) * c
+        places.append(start + np.arange(shape[0] * shape[1]).reshape(shape).T.reshape(-1))
+        start += shape[0] * shape[1]
+    return torch.from_numpy(np.concatenate(places))
+
+
 class _Aggregate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: _Call, f: Tensor, bias: Tensor, *mixing: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, call: _Call, f: Tensor, bias: Tensor, mixing: Tensor) -> tuple[Tensor, Tensor]:
         ctx.call = call
         ctx.set_materialize_grads(False)
         n, c, rows = f.shape[1], len(bias), int(call.layout.rows[-1])
-        f, bias = f.detach().contiguous(), bias.detach().contiguous()
-        weights = torch.cat([f.new_empty(0), *(w.detach().reshape(-1) for w in mixing)])
+        f, bias, mixing = f.detach().contiguous(), bias.detach().contiguous(), mixing.detach()
         out = f.new_empty(rows if call.keep else 0, c)
-        result = f.new_empty(len(call.layout.size), bell(call.program.order_out) * c)
+        results = len(call.layout.size) if call.graphs is None else call.graphs
+        result = f.new_zeros(results, bell(call.program.order_out) * c)
         later = call.relu and any(ctx.needs_input_grad)
         mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.keep else None
-        call.run(kernels.forward, n, c, f, n, weights, bias, c, call.relu, out if call.keep else None, mask, result)
-        ctx.save_for_backward(f, bias, out if later and call.keep else None, mask, *mixing)
+        call.run(kernels.forward, n, c, f, n, mixing, bias, c, call.relu, out if call.keep else None, mask, result)
+        ctx.save_for_backward(f, bias, out if later and call.keep else None, mask, mixing)
         return out, result
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, g_out: Tensor | None, g_result: Tensor | None) -> tuple[Tensor | None, ...]:
         call: _Call = ctx.call
-        f, bias, out, mask, *mixing = ctx.saved_tensors
+        f, bias, out, mask, mixing = ctx.saved_tensors
         g_out = g_out if call.keep else None
         if g_out is None and g_result is None:
-            return (None,) * (3 + len(mixing))
+            return None, None, None, None
         n, c = f.shape[1], len(bias)
-        transposed = torch.cat([f.new_empty(0), *(w.detach().t().reshape(-1) for w in mixing)])
+        transposed = mixing.index_select(0, _transposition(call.plan, n, c))
         g_out, g_result = (None if g is None else g.contiguous() for g in (g_out, g_result))
         g_f = torch.empty_like(f) if ctx.needs_input_grad[1] else None
         shares = len(_shares(call.layout))
-        g_weights, g_bias = f.new_zeros(shares, len(transposed)), f.new_zeros(shares, c)
-        call.run(kernels.backward, n, c, f, n, transposed, c, out, mask, g_out, g_result, g_f, own=(g_weights, g_bias))
-        pieces = g_weights.sum(0).split([w.numel() for w in mixing])
-        return None, g_f, g_bias.sum(0), *(g.view_as(w) for g, w in zip(pieces, mixing, strict=True))
+        g_mixing, g_bias = f.new_zeros(shares, len(mixing)), f.new_zeros(shares, c)
+        call.run(kernels.backward, n, c, f, n, transposed, c, out, mask, g_out, g_result, g_f, own=(g_mixing, g_bias))
+        return None, g_f, g_bias.sum(0), g_mixing.sum(0)
 
 
 def aggregate_compiled(
     f: Tensor,
     bias: Tensor,
-    mixing: Sequence[Tensor],
+    mixing: Tensor,
     plan: Plan,
     layout: Layout,
     values: Values,
     relu: bool,
     keep: bool = True,
+    graphs: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """One level: packed child activations (rows, in) to packed activations (rows, out) and node invariants.
+    """One level: packed child activations (rows, in) to packed activations (rows, out) and invariants.
 
-    Without ``keep`` the activations are not stored, and there are no rows of them.
+    Without ``keep`` the activations are not stored, and there are no rows of them. The invariants are those of the
+    nodes, or their sums over so many graphs.
     """
-    call = _Call(program(plan), layout, *values, relu, keep)
-    result: tuple[Tensor, Tensor] = _Aggregate.apply(call, f, bias, *mixing)  # type: ignore[no-untyped-call]
+    call = _Call(plan, program(plan), layout, *values, relu, keep, graphs)
+    result: tuple[Tensor, Tensor] = _Aggregate.apply(call, f, bias, mixing)  # type: ignore[no-untyped-call]
     return result

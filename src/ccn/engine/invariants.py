@@ -21,7 +21,7 @@ from ccn.engine.bags import Bag, gather, int32, runs_compiled
 from ccn.engine.reductions import SMALL, places
 from ccn.schemes.packed import Block, Nodes
 
-__all__ = ["InvariantMaps", "invariant_maps", "invariants"]
+__all__ = ["InvariantMaps", "invariant_maps", "invariants", "over_graphs"]
 
 
 @dataclass(frozen=True)
@@ -131,5 +131,13 @@ class _Invariants(torch.autograd.Function):
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order."""
+    if order == 0:
+        return f  # a scalar is invariant itself
     result: Tensor = _Invariants.apply(f.contiguous(), nodes, order)  # type: ignore[no-untyped-call]
     return result
+
+
+def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
+    """(graphs, width) the rows of the nodes of each graph, added up."""
+    index = torch.from_numpy(nodes.graph).to(rows.device)
+    return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)

@@ -14,7 +14,7 @@ Arrays of numbers are given by address (:mod:`ccn.engine.vectors`), 0 for one th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,11 @@ from ccn.engine.vectors import (
 )
 from ccn.ragged import Int
 
-__all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "work"]
+__all__ = ["QUANTITY_ORDER", "Layout", "Work", "backward", "forward", "quantities", "read", "room", "work"]
 
 Address = int
-LINE = 64  # bytes
+LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
+PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
 QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
 """The order of each kind of quantity of A, as :data:`ccn.engine.program.KINDS` has them."""
 
@@ -103,7 +104,8 @@ class Work(NamedTuple):
 
     Of a graph: the reductions ``x`` of its children and their ``table``, order after order. Of a node: its
     ``targets``, the output first, and where its quantities of A begin. Then indices of axes and
-    what moves with them, and the places of a child's atoms. ``held`` keeps the arrays behind the addresses.
+    what moves with them, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room`` for so
+    many. ``held`` keeps the arrays behind the addresses.
     """
 
     x: Address
@@ -117,41 +119,52 @@ class Work(NamedTuple):
     jump: Int
     x_at: Int
     other: Int
-    line: Address
-    plane: Address
-    held: tuple[NDArray[Any], Int]
+    seats: Address
+    places: Address
+    room: int
+    held: Int
 
 
-def work(program: Program, level: Layout, n: int, c: int, dtype: Any) -> Work:
-    """Working memory for a level from n to c channels."""
-    m, axes = len(level.coefficient) - 1, program.kept.shape[1] + 1
-    rows = level.graph_rows.max(1, initial=0)
+def _lengths(program: Program, level: Layout, n: int, c: int) -> list[int]:
+    """Numbers of the reductions, the table and the targets, each from the beginning of a line of the cache on."""
+    m, rows = len(level.coefficient) - 1, level.graph_rows.max(1, initial=0)
     lengths = [
         int(rows @ program.reduced_width) * n,
         int(rows @ program.table_width) * c,
         int((m**program.target_order).sum()) * c,
     ]
-    held = np.empty(sum(lengths) + LINE, dtype)
-    first = -held.ctypes.data % LINE + held.ctypes.data  # a row of 16 channels then lies in one line of the cache
-    place = first + np.concatenate([[0], np.cumsum(lengths)]) * held.itemsize
-    places = np.zeros(3 * (m + m * m), np.int64)
-    orders = len(rows)
-    numbers = [np.zeros(k, np.int64) for k in (orders, orders, len(program.target_order), len(program.sections))]
+    return [-(-x // LINE) * LINE for x in lengths]
+
+
+def room(program: Program, level: Layout, n: int, c: int) -> int:
+    """Numbers of working memory that a thread needs for a level from n to c channels."""
+    return sum(_lengths(program, level, n, c))
+
+
+def work(program: Program, level: Layout, n: int, c: int, held: Address, itemsize: int) -> Work:
+    """Working memory for a level from n to c channels; ``held`` has :func:`room` for its numbers."""
+    m, axes = len(level.coefficient) - 1, program.kept.shape[1] + 1
+    x, table, _ = _lengths(program, level, n, c)
+    places = max(PLACES, m + m * m)
+    counts = 3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2
+    counts += len(program.target_order), len(program.sections), *[axes] * 4
+    numbers = np.split(np.zeros(sum(counts), np.int64), np.cumsum(counts)[:-1])
     return Work(
-        x=int(place[0]),
-        x_start=numbers[0],
-        table=int(place[1]),
-        table_start=numbers[1],
-        targets=int(place[2]),
-        target_start=numbers[2],
-        section_start=numbers[3],
-        step=np.zeros(axes, np.int64),
-        jump=np.zeros(axes, np.int64),
-        x_at=np.zeros(axes, np.int64),
-        other=np.zeros(axes, np.int64),
-        line=places.ctypes.data,
-        plane=places.ctypes.data + 24 * m,
-        held=(held, places),
+        x=held,
+        x_start=numbers[2],
+        table=held + x * itemsize,
+        table_start=numbers[3],
+        targets=held + (x + table) * itemsize,
+        target_start=numbers[4],
+        section_start=numbers[5],
+        step=numbers[6],
+        jump=numbers[7],
+        x_at=numbers[8],
+        other=numbers[9],
+        seats=numbers[1].ctypes.data,
+        places=numbers[0].ctypes.data,
+        room=places,
+        held=numbers[0],
     )
 
 
@@ -327,13 +340,46 @@ def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: 
     return count
 
 
+@inlined
+def _seat(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> int:
+    """Lay out the places of the pairs from ``pair`` on, as many as there is room for; returns the first that is not.
+
+    A pair has a seat of eight numbers: its rows among those of order 0, 1, 2 of its graph, the place of its anchor,
+    and where its places (of one axis, of two) begin and how many they are.
+    """
+    begin, at, room = pair, w.places, w.room
+    while pair < end:
+        child = level.child[pair]
+        m = level.below_size[child]
+        if pair > begin and m + m * m > room:
+            break
+        room -= m + m * m
+        plane = at + 24 * m
+        count = _places(level.place, level.place_start[pair], m, at, plane, deepest > 1) if deepest > 0 else 0
+        seat = w.seats + 64 * (pair - begin)
+        for g in range(min(k, 2) + 1):
+            put(seat, g, level.local[g, child])
+        put(seat, 3, max(0, level.stack[pair]))
+        put(seat, 4, at)
+        put(seat, 5, count)
+        put(seat, 6, plane)
+        put(seat, 7, count * count)
+        at = plane + 24 * m * m
+        pair += 1
+    return pair
+
+
 @compiled
 def _placed(
     back: bool,
+    g: int,
+    seats: Address,
+    pairs: int,
     targets: Address,
     t: int,
     step: int,
     step_1: int,
+    step_stack: int,
     table: Address,
     row: int,
     jump: int,
@@ -341,20 +387,37 @@ def _placed(
     at: int,
     lean: int,
     lean_1: int,
-    places: Address,
-    count: int,
+    lean_stack: int,
     c: int,
     one: float,
 ) -> None:
-    """``target[t + step p + step_1 r] += q[at + lean p + lean_1 r] * table[row + jump x]``, all (x, p, r); or back."""
+    """One slot of all pairs that have a seat; for all (x, p, r) of a pair with anchor at s, or back,
+
+    ``target[t + step p + step_1 r + step_stack s] += q[at + lean p + lean_1 r + lean_stack s] * table[row + jump x]``.
+    """
     apart()
-    for k in range(count):
-        x, p, r = get(places, 3 * k, k), get(places, 3 * k + 1, k), get(places, 3 * k + 2, k)
-        weight = get(q, at + lean * p + lean_1 * r, one)
-        if back:
-            add(table, row + jump * x, targets, t + step * p + step_1 * r, weight, c)
+    for _ in range(pairs):
+        stack, first = get(seats, 3, g), row + get(seats, min(g, 2), g) * jump
+        to, by = t + step_stack * stack, at + lean_stack * stack
+        weight = get(q, by, one)
+        if g == 0:
+            if back:
+                add(table, first, targets, to, weight, c)
+            else:
+                add(targets, to, table, first, weight, c)
         else:
-            add(targets, t + step * p + step_1 * r, table, row + jump * x, weight, c)
+            axes = 2 if g > 1 else 1
+            places, count = get(seats, 2 + 2 * axes, g), get(seats, 3 + 2 * axes, g)
+            for _ in range(count):
+                x, p, r = get(places, 0, g), get(places, 1, g), get(places, 2, g)
+                if lean | lean_1:
+                    weight = get(q, by + lean * p + lean_1 * r, one)
+                if back:
+                    add(table, first + jump * x, targets, to + step * p + step_1 * r, weight, c)
+                else:
+                    add(targets, to + step * p + step_1 * r, table, first + jump * x, weight, c)
+                places += 24
+        seats += 64
 
 
 @inlined
@@ -365,7 +428,6 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
 
         target[sum_a step_a p(x_a)] += q[sum_a lean_a p(x_a)] * table[x].
     """
-    index, place, targets, table = w.x_at, level.place, w.targets, w.table
     size = level.size[node]
     stacked = program.slot_moves.shape[1] // 2 - 1
     begin = 0
@@ -375,50 +437,79 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
         while end < len(program.slots) and program.slots[end, 0] == pairs:
             deepest = max(deepest, program.slots[end, 1])
             end += 1
-        for pair in range(level.pair_start[pairs, node], level.pair_start[pairs, node + 1]):
-            child, stack = level.child[pair], max(0, level.stack[pair])
-            m, first = level.below_size[child], level.place_start[pair]
-            count = _places(place, first, m, w.line, w.plane, deepest > 1) if deepest > 0 else 0
+        pair, last = level.pair_start[pairs, node], level.pair_start[pairs, node + 1]
+        while pair < last:
+            after = _seat(level, pair, last, deepest, program.order_in, w)
             for s in range(begin, end):
                 g, column, target = program.slots[s, 1], program.slots[s, 2], program.slots[s, 3]
                 section = program.slots[s, 4]
                 moves = level.moves[size, s]
-                step, step_1 = moves[0] * c, moves[1] * c
-                lean, lean_1 = moves[stacked + 1], moves[stacked + 2]
                 jump = program.table_width[g] * c
-                row = w.table_start[g] + column * c + level.local[g, child] * jump
-                t = w.target_start[target] + stack * moves[stacked] * c
-                at = stack * moves[2 * stacked + 1] + (0 if section < 0 else w.section_start[section])
-                if g == 0:
-                    if back:
-                        add(table, row, targets, t, get(q, at, one), c)
-                    else:
-                        add(targets, t, table, row, get(q, at, one), c)
+                row = w.table_start[g] + column * c
+                t = w.target_start[target]
+                at = 0 if section < 0 else w.section_start[section]
+                step, step_1, step_stack = moves[0] * c, moves[1] * c, moves[stacked] * c
+                lean, lean_1, lean_stack = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
+                if g < 3:
+                    what = (w.targets, t, step, step_1, step_stack, w.table, row, jump)
+                    _placed(back, g, w.seats, after - pair, *what, q, at, lean, lean_1, lean_stack, c, one)
                     continue
-                places, entries = (w.line, count) if g == 1 else (w.plane, count * count)
-                for a in range(2, g):
-                    index[a] = 0
-                while True:
-                    to, by, inside = t, at, True
-                    for a in range(2, g):
-                        p = place[first + index[a]]
-                        inside = inside and p >= 0
-                        to += moves[a] * c * p
-                        by += moves[stacked + 1 + a] * p
-                    if inside:
-                        what = (targets, to, step, step_1, table, row, jump)
-                        _placed(back, *what, q, by, lean, lean_1, places, entries, c, one)
-                    row += m * m * jump
-                    a = 2
-                    while a < g:
-                        index[a] += 1
-                        if index[a] < m:
-                            break
-                        index[a] = 0
-                        a += 1
-                    if a >= g:
-                        break
+                for i in range(pair, after):
+                    _deeper(
+                        back, g, level, i, w.seats + 64 * (i - pair), moves, stacked, t, row, jump, q, at, c, w, one
+                    )
+            pair = after
         begin = end
+
+
+@inlined
+def _deeper(
+    back: bool,
+    g: int,
+    level: Layout,
+    pair: int,
+    seat: Address,
+    moves: Int,
+    stacked: int,
+    t: int,
+    row: int,
+    jump: int,
+    q: Address,
+    at: int,
+    c: int,
+    w: Work,
+    one: float,
+) -> None:
+    """:func:`_placed` of one pair for three axes and more: for each index of those after the second, one plane."""
+    index, place, child = w.x_at, level.place, level.child[pair]
+    m, first = level.below_size[child], level.place_start[pair]
+    step, step_1, step_stack = moves[0] * c, moves[1] * c, moves[stacked] * c
+    lean, lean_1, lean_stack = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
+    put(seat, 2, 0)
+    row += level.local[g, child] * jump
+    for a in range(2, g):
+        index[a] = 0
+    while True:
+        to, by, inside = t, at, True
+        for a in range(2, g):
+            p = place[first + index[a]]
+            inside = inside and p >= 0
+            to += moves[a] * c * p
+            by += moves[stacked + 1 + a] * p
+        if inside:
+            what = (w.targets, to, step, step_1, step_stack, w.table, row, jump)
+            _placed(back, g, seat, 1, *what, q, by, lean, lean_1, lean_stack, c, one)
+        row += m * m * jump
+        a = 2
+        while a < g:
+            index[a] += 1
+            if index[a] < m:
+                break
+            index[a] = 0
+            a += 1
+        if a >= g:
+            break
+    put(seat, 2, level.local[2, child])
 
 
 @inlined
@@ -531,14 +622,16 @@ def forward(
     output: Address,
     mask: Address,
     result: Address,
+    summed: bool,
     w: Work,
     one: float,
 ) -> None:
-    """The six steps, with a ReLU if ``positive``, and the invariants, ``result``, for graphs ``first:end``.
+    """The six steps, with a ReLU if ``positive``, and the invariants, added to ``result``, for graphs ``first:end``.
+
+    The result has a row for each node, or for each graph if they are ``summed``.
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
         _reduced(program, level, graph, n, c, w, one)
@@ -573,8 +666,7 @@ def forward(
             finish(w.targets, rows, c, bias, mask + o if mask else 0, positive, one)
             if output:
                 copy(output, o, w.targets, 0, rows * c, one)
-            fill(result, node * bells * c, bells * c, zero)
-            masks, m, r = program.invariants, level.size[node], node * bells * c
+            masks, m, r = program.invariants, level.size[node], (graph if summed else node) * bells * c
             _invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.x_at, one)
 
 
@@ -598,6 +690,7 @@ def backward(
     g_weights: Address,
     g_bias: Address,
     itemsize: int,
+    summed: bool,
     w: Work,
     one: float,
 ) -> None:
@@ -618,7 +711,7 @@ def backward(
             if g_output:
                 add(w.targets, 0, g_output, o, one, length)
             if g_result:
-                masks, m, r = program.invariants, level.size[node], node * bells * c
+                masks, m, r = program.invariants, level.size[node], (graph if summed else node) * bells * c
                 _invariants(
                     True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.x_at, one
                 )

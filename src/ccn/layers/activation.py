@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ccn.engine.invariants import invariants
+from ccn.engine.invariants import invariants, over_graphs
 from ccn.errors import ConfigurationError
 from ccn.schemes.packed import Nodes
 
@@ -20,12 +20,14 @@ class Activation:
     """P-tensors of one order and number of channels, one per node of a level.
 
     ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
-    with its last axis slowest. :meth:`node` gives one of them as a plain array.
+    with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
+    over each graph, where they were found in passing.
     """
 
     data: Tensor
     nodes: Nodes
     order: int
+    totals: Tensor | None = None
 
     @property
     def channels(self) -> int:
@@ -62,8 +64,7 @@ class Activation:
 
     def per_graph(self, graphs: int) -> Tensor:
         """The invariants summed over the nodes of each graph."""
-        index = torch.from_numpy(self.nodes.graph).to(self.data.device)
-        return self.invariants.new_zeros(graphs, self.invariants.shape[1]).index_add(0, index, self.invariants)
+        return over_graphs(self.invariants, self.nodes, graphs) if self.totals is None else self.totals
 
     def per_atom(self, atoms: int) -> Tensor:
         """The invariants of the nodes anchored at each atom, added up; zero where there is none."""

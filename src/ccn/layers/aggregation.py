@@ -211,6 +211,7 @@ class Aggregation(nn.Module):
         matrices: Matrices,
         relu: bool = False,
         keep: bool = True,
+        graphs: int | None = None,
         affine: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
@@ -222,7 +223,7 @@ class Aggregation(nn.Module):
         if affine is not None:
             scale, shift = affine
             weight, bias = weight * scale[:, None, None], bias * scale + shift
-        return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep)
+        return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs)
 
     def _affine(self) -> tuple[Tensor, Tensor] | None:
         """Batch normalisation outside of training as a factor and a summand per channel, for weights and bias."""
@@ -247,24 +248,28 @@ class Aggregation(nn.Module):
                 out = out + torch.einsum("rqi,oqi->ro", q, weight)
         return out
 
-    def forward(self, f: Tensor, level: Level, matrices: Matrices, keep: bool = True) -> Activation:
+    def forward(
+        self, f: Tensor, level: Level, matrices: Matrices, keep: bool = True, graphs: int | None = None
+    ) -> Activation:
         """The activation of a level from the packed activations of the nodes below it.
 
-        Without ``keep`` it is wanted for its invariants only, and its data need not be there.
+        Without ``keep`` it is wanted for its invariants only, and its data need not be there; with a number of
+        ``graphs`` for those summed over each of them.
         """
         affine = self._affine()
         normed = self.norm is None or affine is not None
         fused = self.nonlinearity is torch.relu and normed and not self.self_product
         dropped = self.training and self.dropout > 0
-        data, invariants = self.linear(f, level, matrices, fused, keep or not fused or dropped, affine)
+        direct = fused and not dropped
+        data, found = self.linear(f, level, matrices, fused, keep or not direct, graphs if direct else None, affine)
         if not fused:
             data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))
-            invariants = None
         if dropped:
-            data, invariants = self._drop(data, level), None
-        activation = Activation(data, level.nodes, self.order_out)
-        if invariants is not None:
-            activation.__dict__["invariants"] = invariants  # computed in the same pass
+            data = self._drop(data, level)
+        totals = found if direct and graphs is not None else None
+        activation = Activation(data, level.nodes, self.order_out, totals)
+        if direct and graphs is None:
+            activation.__dict__["invariants"] = found  # computed in the same pass
         return activation
 
     def _drop(self, data: Tensor, level: Level) -> Tensor:
