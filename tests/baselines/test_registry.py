@@ -39,6 +39,22 @@ def make(name: str, task: Any, **more: Any) -> Baseline:
     return method(name, task, **{**options, **more})
 
 
+@pytest.mark.parametrize("name", ["ccn-2-default", "ngf"])
+def test_members_of_an_ensemble_answer_together(name: str, tmp_path: Path) -> None:
+    made = make(name, "classification", settings={**QUICK[name]["settings"], "members": 3}).fit(SMILES, OXYGEN)
+    together, networks = made.predict_proba(SMILES), made.networks_
+    assert len(networks) == 3
+    each = []
+    for net in networks:
+        made.networks_ = (net,)
+        each.append(made.predict_proba(SMILES))
+    assert len({e.tobytes() for e in each}) == 3
+    np.testing.assert_allclose(np.mean(each, axis=0), together, rtol=1e-6)
+    made.networks_ = networks
+    again = load(made.save(tmp_path / "m.safetensors"))
+    np.testing.assert_allclose(again.predict_proba(SMILES), together, rtol=1e-5)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_learns_predicts_and_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
     if not name.startswith("ccn") and name not in ("ngf", "pscn", "gin"):

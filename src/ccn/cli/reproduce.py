@@ -19,7 +19,7 @@ def reproduce(
     name: str,
     /,
     *,
-    methods: str | None = None,
+    methods: list[str] | None = None,
     splits: str | None = None,
     time_limit_per_cell: float | None = None,
     jobs: int = 1,
@@ -40,8 +40,8 @@ def reproduce(
     ----------
     name: str
         A table (kernels, hcep, qm9, expressivity), one data set, or all.
-    methods: str
-        Methods between commas; by default those of the table.
+    methods: list[str]
+        Methods between commas, or one by one; by default those of the table.
     splits: str
         How many (10), a range (0-4) or a list (0,3,5); by default all.
     time_limit_per_cell: float
@@ -70,7 +70,7 @@ def reproduce(
 
     if jobs < 1 or threads < 1:
         raise ConfigurationError(f"--jobs {jobs} --threads {threads}: give at least 1")
-    chosen = cells(name, None if methods is None else parse_methods(methods), _splits(splits), seed)
+    chosen = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
     todo = len(Board(chosen, read(results), again=again).left)
     tell = say(quiet)
     tell(f"{name}: {len(chosen)} cells, {len(chosen) - todo} with a record in {results}, {todo} to do")

@@ -311,15 +311,20 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
         own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
     rows: dict[str, int] = {}
     inputs: dict[str, list[str]] = {}
+    ensembles: dict[int, list[str]] = {}
     for method in made.methods:
         config = next((r.config for r in records if r.method == method and r.status == "done"), {})
         if "rows" in config:
             rows[method] = config["rows"]
+        members = config.get("recipe", {}).get("training", {}).get("members", 1)
+        if members > 1:
+            ensembles.setdefault(members, []).append(method)
         if "features" in config:
             what = f"the set {config['features']}, hydrogens {'included' if config.get('hydrogens') else 'left out'}"
             bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
             inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
     own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
+    own += [f"Ensembles of {n} networks: {', '.join(names)}." for n, names in ensembles.items()]
     fewer = {m: f"{m} ({n:,} training rows)" for m, n in rows.items() if n < max(rows.values())}
     if fewer:
         own.append(f"Training rows, where nothing is said: {max(rows.values()):,}.")
