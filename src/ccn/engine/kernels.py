@@ -103,7 +103,8 @@ class Work(NamedTuple):
     """Working memory of one thread: the kernels allocate nothing.
 
     Of a graph: the reductions ``x`` of its children and their ``table``, order after order. Of a node: its
-    ``targets``, the output first, and where its quantities of A begin. Then indices of axes and
+    ``targets``, the output first, where its quantities of A begin, and which channels of A have anything in it that
+    is not zero: a molecule has few triple bonds, and what they would bring is left out. Then indices of axes and
     what moves with them, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room`` for so
     many. ``held`` keeps the arrays behind the addresses.
     """
@@ -115,6 +116,7 @@ class Work(NamedTuple):
     targets: Address
     target_start: Int
     section_start: Int
+    live: Int
     step: Int
     jump: Int
     x_at: Int
@@ -147,7 +149,7 @@ def work(program: Program, level: Layout, n: int, c: int, held: Address, itemsiz
     x, table, _ = _lengths(program, level, n, c)
     places = max(PLACES, m + m * m)
     counts = 3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2
-    counts += len(program.target_order), len(program.sections), *[axes] * 4
+    counts += len(program.target_order), len(program.sections), len(level.matrix_of), *[axes] * 4
     numbers = np.split(np.zeros(sum(counts), np.int64), np.cumsum(counts)[:-1])
     return Work(
         x=held,
@@ -157,10 +159,11 @@ def work(program: Program, level: Layout, n: int, c: int, held: Address, itemsiz
         targets=held + (x + table) * itemsize,
         target_start=numbers[4],
         section_start=numbers[5],
-        step=numbers[6],
-        jump=numbers[7],
-        x_at=numbers[8],
-        other=numbers[9],
+        live=numbers[6],
+        step=numbers[7],
+        jump=numbers[8],
+        x_at=numbers[9],
+        other=numbers[10],
         seats=numbers[1].ctypes.data,
         places=numbers[0].ctypes.data,
         room=places,
@@ -302,8 +305,8 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
 
 
 @inlined
-def _begin(program: Program, level: Layout, node: int, c: int, w: Work, one: float) -> None:
-    """Targets of a node one after another, all zero, and where its quantities of A begin."""
+def _begin(program: Program, level: Layout, node: int, values: Address, c: int, w: Work, one: float) -> None:
+    """Targets of a node one after another, all zero, where its quantities of A begin, and which A are not zero."""
     m, length = level.size[node], 0
     for t in range(len(program.target_order)):
         w.target_start[t] = length
@@ -312,6 +315,13 @@ def _begin(program: Program, level: Layout, node: int, c: int, w: Work, one: flo
     for s in range(len(program.sections)):
         order = QUANTITY_ORDER[program.sections[s, 0]]
         w.section_start[s] = level.section[s] + level.quantity_rows[order, node]
+    for channel in range(len(level.matrix_of)):
+        matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
+        w.live[channel] = 0
+        for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
+            if get(values, start + stride * level.entry[e], one) != one - one:
+                w.live[channel] = 1
+                break
 
 
 @compiled
@@ -442,7 +452,9 @@ def _gather(back: bool, program: Program, level: Layout, node: int, q: Address, 
             after = _seat(level, pair, last, deepest, program.order_in, w)
             for s in range(begin, end):
                 g, column, target = program.slots[s, 1], program.slots[s, 2], program.slots[s, 3]
-                section = program.slots[s, 4]
+                section, channel = program.slots[s, 4], program.slots[s, 5]
+                if channel >= 0 and not w.live[channel]:
+                    continue
                 moves = level.moves[size, s]
                 jump = program.table_width[g] * c
                 row = w.table_start[g] + column * c
@@ -530,6 +542,8 @@ def _combine(
     for t in range(1, len(program.target_order)):
         factor, channel, contracted = program.factors[t, 0], program.factors[t, 1], program.factors[t, 2]
         section, news = program.factors[t, 3], program.factors[t, 4]
+        if factor > 0 and not w.live[channel]:
+            continue
         axes = program.target_order[t] - (factor == 4)
         for a in range(axes):
             step[a] = level.coefficient[m, program.target_axes[t, a]] * c
@@ -659,7 +673,7 @@ def forward(
             )
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
-            _begin(program, level, node, c, w, one)
+            _begin(program, level, node, values, c, w, one)
             _gather(False, program, level, node, q, c, w, one)
             _combine(False, program, level, values, node, q, c, w, one)
             o, rows = level.rows[node] * c, level.rows[node + 1] - level.rows[node]
@@ -707,7 +721,7 @@ def backward(
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
             o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-            _begin(program, level, node, c, w, one)
+            _begin(program, level, node, values, c, w, one)
             if g_output:
                 add(w.targets, 0, g_output, o, one, length)
             if g_result:

@@ -20,8 +20,8 @@ those that vanish in none: ``all`` is reduced to ``distinct`` before anything ru
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import Literal
 
@@ -134,6 +134,14 @@ class Plan:
     cells: tuple[tuple[int, int, int] | None, ...]
     targets: tuple[Target, ...]
     sections: tuple[Section, ...]
+
+    def __hash__(self) -> int:
+        """Of all of it, found once: what is kept for a plan is looked up several times in every step."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, f.name) for f in fields(self)))
 
 
 def numbered(count: int, first: int = 0) -> tuple[tuple[int, ...], ...]:

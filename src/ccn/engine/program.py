@@ -30,7 +30,8 @@ class Program(NamedTuple):
 
     Attributes:
         order_in, order_out: k and k'.
-        slots: (slots, 5) set of pairs, order, column of the table, target, section of the weight or -1.
+        slots: (slots, 6) set of pairs, order, column of the table, target, section of the weight or -1, channel of A
+            that it is multiplied by, there or at the target, or -1.
         slot_moves: (slots, 2 (n+1)) for each kept axis, and then for the stack, the mask of the target axes that it
             fills, and after them the same for the axes of the weight.
         sections: (sections, 2) kind and channel.
@@ -133,10 +134,11 @@ def program(plan: Plan) -> Program:
                     column,
                     number[s.target],
                     -1 if s.weight is None else section[s.weight.kind, s.weight.channel],
+                    s.weight.channel if s.weight else -1 if s.target.factor == "one" else s.target.channel,
                 )
                 for s, column in slots
             ],
-            5,
+            6,
         ),
         slot_moves=_table(
             [_filled(s.places, n) + _filled(() if s.weight is None else s.weight.places, n) for s, _ in slots],

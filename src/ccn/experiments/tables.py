@@ -309,13 +309,14 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
     if timeouts:
         after = dict.fromkeys(f"{s / 60:.3g} minutes" for s in (min(timeouts), max(timeouts)))
         own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
-    rows: dict[str, int] = {}
+    rows: dict[str, dict[str, int]] = {}  # by data set and method
     inputs: dict[str, list[str]] = {}
     ensembles: dict[int, list[str]] = {}
+    for r in records:
+        if r.method in made.methods and r.status == "done" and "rows" in r.config:
+            rows.setdefault(r.dataset, {})[r.method] = r.config["rows"]
     for method in made.methods:
         config = next((r.config for r in records if r.method == method and r.status == "done"), {})
-        if "rows" in config:
-            rows[method] = config["rows"]
         members = config.get("recipe", {}).get("training", {}).get("members", 1)
         if members > 1:
             ensembles.setdefault(members, []).append(method)
@@ -325,7 +326,9 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
             inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
     own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
     own += [f"Ensembles of {n} networks: {', '.join(names)}." for n, names in ensembles.items()]
-    fewer = {m: f"{m} ({n:,} training rows)" for m, n in rows.items() if n < max(rows.values())}
+    fewer = {  # splits of one data set differ by a row or two
+        m: f"{m} ({n:,} training rows)" for of in rows.values() for m, n in of.items() if n < 0.9 * max(of.values())
+    }
     if fewer:
-        own.append(f"Training rows, where nothing is said: {max(rows.values()):,}.")
+        own.append(f"Training rows, where nothing is said: {max(n for of in rows.values() for n in of.values()):,}.")
     return replace(made, labels={**fewer, **made.labels}, notes=(*own, *more))

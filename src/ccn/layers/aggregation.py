@@ -164,6 +164,7 @@ class Aggregation(nn.Module):
         self.order, self.order_out = order, order if order_out is None else order_out
         self.in_channels, self.out_channels = in_channels, out_channels
         self.self_product, self.classes = self_product, tuple(classes)
+        self._plans: dict[bool, Plan] = {}
         self.nonlinearity = _nonlinearity(nonlinearity)
         free_choice = contractions if isinstance(contractions, str) else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
@@ -236,8 +237,10 @@ class Aggregation(nn.Module):
 
     def plan(self, level: Level) -> Plan:
         """The plan of this layer on a level."""
-        maps = (*self.contractions, *self.contractions_free)
-        return plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
+        if level.of_atoms not in self._plans:
+            maps = (*self.contractions, *self.contractions_free)
+            self._plans[level.of_atoms] = plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
+        return self._plans[level.of_atoms]
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""
