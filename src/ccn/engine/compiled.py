@@ -17,87 +17,14 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.partitions import bell
-from ccn.engine import kernels
-from ccn.engine.kernels import Layout
-from ccn.engine.maps import Restriction
+from ccn.engine import kernels, steps
+from ccn.engine.layout import QUANTITY_ORDER, Layout, room, work
 from ccn.engine.plan import Plan
-from ccn.engine.program import PAIR_SETS, Program, coefficients, program
+from ccn.engine.program import Program, program
 from ccn.engine.scratch import scratch
-from ccn.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes
+from ccn.ragged import starts
 
-__all__ = ["Values", "aggregate_compiled", "build_layout", "quantities"]
-
-
-def _by_graph(nodes: Nodes, graphs: int) -> tuple[Int, Int]:
-    """First node of each graph in the order that follows it, and that order."""
-    return starts(np.bincount(nodes.graph, minlength=graphs)), np.argsort(nodes.graph, kind="stable")
-
-
-def _local(below: Nodes, first: Int, order: Int, k: int) -> tuple[Int, Int]:
-    """Rows of the nodes below among those of their graph, and rows of each graph, for the orders 0 to k."""
-    local = np.empty((k + 1, len(below)), dtype=np.int64)
-    rows = np.empty((k + 1, len(first) - 1), dtype=np.int64)
-    for g in range(k + 1):
-        start = starts(below.size[order] ** g)
-        rows[g] = np.diff(start[first])
-        local[g, order] = start[:-1] - np.repeat(start[first[:-1]], np.diff(first))
-    return local, rows
-
-
-def build_layout(
-    level: Level, program: Program, restrictions: dict[int, Restriction], value: dict[int, tuple[int, int]]
-) -> Layout:
-    """A level for the kernels; ``restrictions`` and ``value`` (start and stride) by channel of A."""
-    nodes, below, order_in, order_out = level.nodes, level.below, program.order_in, program.order_out
-    graphs = int(max(nodes.graph.max(initial=-1), below.graph.max(initial=-1))) + 1
-    sets = [getattr(level, name) for name in PAIR_SETS]
-    first = starts([len(p) for p in sets])
-    first_place = starts([len(p.place) for p in sets])
-    matrices = list({id(r): r for r in restrictions.values()}.values())
-    first_entry = starts([len(r.entry) for r in matrices])
-    number = {id(r): i for i, r in enumerate(matrices)}
-    columns = np.zeros((3, 1 + max(restrictions, default=-1)), dtype=np.int64)
-    for c, r in restrictions.items():
-        columns[:, c] = number[id(r)], *value[c]
-    largest = int(max(nodes.size.max(initial=1), below.size.max(initial=1)))
-    coefficient = coefficients(largest, max(order_in, order_out, 2) + 1)
-    section = 1 + starts([nodes.rows(kernels.QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
-    entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
-    small: Any = np.empty(0, dtype=np.int32)
-    graph_nodes, node_order = _by_graph(nodes, graphs)
-    graph_below, below_order = _by_graph(below, graphs)
-    local, graph_rows = _local(below, graph_below, below_order, order_in)
-    every = np.arange(len(nodes) + 1)
-    return Layout(
-        graph_nodes=graph_nodes,
-        node_order=node_order,
-        graph_below=graph_below,
-        below_order=below_order,
-        size=nodes.size,
-        rows=nodes.row_start(order_out),
-        below_size=below.size,
-        below_rows=below.row_start(order_in),
-        local=local,
-        graph_rows=graph_rows,
-        centre=below.centre,
-        pair_start=np.stack([a + np.searchsorted(p.parent, every) for a, p in zip(first, sets, strict=False)]),
-        child=np.concatenate([p.child for p in sets]),
-        stack=np.concatenate([p.stack for p in sets]),
-        place_start=np.concatenate([a + p.start[:-1] for a, p in zip(first_place, sets, strict=False)]),
-        place=np.concatenate([p.place for p in sets]).astype(np.int32),
-        entry_start=np.stack(entry_start) if matrices else np.zeros((0, len(nodes) + 1), dtype=np.int64),
-        entry_row=np.concatenate([small, *(r.row for r in matrices)]),
-        entry_column=np.concatenate([small, *(r.column for r in matrices)]),
-        entry=np.concatenate([np.empty(0, dtype=np.int64), *(r.entry for r in matrices)]),
-        matrix_of=columns[0],
-        value_start=columns[1],
-        value_stride=columns[2],
-        section=section[:-1],
-        quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
-        coefficient=coefficient,
-        moves=np.ascontiguousarray(coefficient[:, program.slot_moves]),
-    )
+__all__ = ["Values", "aggregate_compiled", "quantities"]
 
 
 Values = tuple[Tensor, Tensor]
@@ -107,10 +34,10 @@ Values = tuple[Tensor, Tensor]
 def quantities(plan: Plan, layout: Layout, values: Tensor) -> Values:
     """The values and the quantities of a level."""
     p = program(plan)
-    orders = [kernels.QUANTITY_ORDER[kind] for kind in p.sections[:, 0]]
+    orders = [QUANTITY_ORDER[kind] for kind in p.sections[:, 0]]
     q = values.new_zeros(1 + sum(int(layout.quantity_rows[g, -1]) for g in orders))
     q[0] = 1
-    kernels.quantities(p, layout, values.data_ptr(), q.data_ptr(), np.ones(1, values.numpy().dtype)[0])
+    steps.quantities(p, layout, values.data_ptr(), q.data_ptr(), np.ones(1, values.numpy().dtype)[0])
     return values, q
 
 
@@ -150,13 +77,13 @@ class _Call:
         one = np.ones(1, self.values.numpy().dtype)[0]
         calls = []
         shares = _shares(self.layout)
-        held = scratch(len(shares), kernels.room(self.program, self.layout, n, c), self.values)
+        held = scratch(len(shares), room(self.program, self.layout, n, c), self.values)
         for i, share in enumerate(shares):
             values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
             address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-            work = kernels.work(self.program, self.layout, n, c, held[i].data_ptr(), one.itemsize)
+            memory = work(self.program, self.layout, n, c, held[i].data_ptr(), one.itemsize)
             size = (one.itemsize,) if own else ()
-            calls.append((self.program, self.layout, *share, *address, *size, self.graphs is not None, work, one))
+            calls.append((self.program, self.layout, *share, *address, *size, self.graphs is not None, memory, one))
         if len(calls) == 1:
             kernel(*calls[0])
             return

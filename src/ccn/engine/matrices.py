@@ -128,7 +128,7 @@ class Matrices:
 
     def layout(self, plan: Plan, level: Level) -> Any:
         """The level for the compiled kernels, built once."""
-        from ccn.engine.compiled import build_layout
+        from ccn.engine.layout import build_layout
         from ccn.engine.program import program
 
         def build() -> Any:

@@ -1,0 +1,85 @@
+"""One pattern of moving rows, which nearly every step of the kernels is an instance of.
+
+    to[t0 + sum_i tc_i x_i] += w * source[s0 + sum_i sc_i x_i]     for all x in {0..m-1}^r
+
+on arrays whose elements are rows of channels; the gradient of a step is the step with ``to`` and ``source`` exchanged.
+"""
+
+from __future__ import annotations
+
+from ccn.engine.layout import Address
+from ccn.engine.vectors import add, apart, compiled, inlined, total
+from ccn.ragged import Int
+
+__all__ = ["strided"]
+
+
+@compiled
+def _plane(
+    to: Address,
+    i: int,
+    step: int,
+    step_1: int,
+    source: Address,
+    j: int,
+    jump: int,
+    jump_1: int,
+    axes: int,
+    m: int,
+    n: int,
+    w: float,
+) -> None:
+    """:func:`strided` for at most two indices."""
+    apart()
+    inner, outer = m if axes > 0 else 1, m if axes > 1 else 1
+    if step_1 == 0 and outer > 1:  # sums are made along the first index
+        inner, outer, step, step_1, jump, jump_1 = outer, inner, step_1, step, jump_1, jump
+    if step == 0 and inner > 1:
+        if step_1 == 0 and jump == inner * jump_1:  # over all indices
+            inner, outer, jump = inner * outer, 1, jump_1
+        for y in range(outer):
+            total(to, i + y * step_1, source, j + y * jump_1, jump, inner, w, n)
+        return
+    if step == n and jump == n:  # contiguous
+        n *= inner
+        inner = 1
+    for y in range(outer):
+        for x in range(inner):
+            add(to, i + y * step_1 + x * step, source, j + y * jump_1 + x * jump, w, n)
+
+
+@compiled
+def _space(
+    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+) -> None:
+    """:func:`strided` for any number of indices."""
+    for a in range(axes):
+        index[a] = 0
+    while True:
+        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], 2, m, n, w)
+        axis = 2
+        while axis < axes:
+            index[axis] += 1
+            i += step[axis]
+            j += jump[axis]
+            if index[axis] < m:
+                break
+            index[axis] = 0
+            i -= m * step[axis]
+            j -= m * jump[axis]
+            axis += 1
+        if axis >= axes:
+            return
+
+
+@inlined
+def strided(
+    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+) -> None:
+    """``to[i + sum_a step_a x_a ..] += w * source[j + sum_a jump_a x_a ..]``, n numbers each, for all x < m."""
+    if axes == 0:
+        add(to, i, source, j, w, n)
+    elif axes > 2:
+        _space(to, i, step, source, j, jump, axes, m, n, w, index)
+    else:
+        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], axes, m, n, w)
