@@ -16,6 +16,8 @@ from ccn.ragged import Int
 
 __all__ = ["gather"]
 
+_PLACE, _SEAT = 24, 64  # bytes of a place, three numbers, and of a seat, eight
+
 
 @compiled
 def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: Address, planar: bool) -> int:
@@ -39,7 +41,7 @@ def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: 
             put(at, 0, get(line, 3 * x, x) + m * get(line, 3 * y, x))
             put(at, 1, get(line, 3 * x + 1, x))
             put(at, 2, get(line, 3 * y + 1, x))
-            at += 24
+            at += _PLACE
     return count
 
 
@@ -57,9 +59,9 @@ def _seat(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> 
         if pair > begin and m + m * m > room:
             break
         room -= m + m * m
-        plane = at + 24 * m
+        plane = at + _PLACE * m
         count = _places(level.place, level.place_start[pair], m, at, plane, deepest > 1) if deepest > 0 else 0
-        seat = w.seats + 64 * (pair - begin)
+        seat = w.seats + _SEAT * (pair - begin)
         for g in range(min(k, 2) + 1):
             put(seat, g, level.local[g, child])
         put(seat, 3, max(0, level.stack[pair]))
@@ -67,7 +69,7 @@ def _seat(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> 
         put(seat, 5, count)
         put(seat, 6, plane)
         put(seat, 7, count * count)
-        at = plane + 24 * m * m
+        at = plane + _PLACE * m * m
         pair += 1
     return pair
 
@@ -119,8 +121,8 @@ def _placed(
                     add(table, first + jump * x, targets, to + step * p + step_1 * r, weight, c)
                 else:
                     add(targets, to + step * p + step_1 * r, table, first + jump * x, weight, c)
-                places += 24
-        seats += 64
+                places += _PLACE
+        seats += _SEAT
 
 
 @inlined
@@ -211,7 +213,7 @@ def gather(back: bool, program: Program, level: Layout, node: int, q: Address, c
                     continue
                 for i in range(pair, after):
                     _deeper(
-                        back, g, level, i, w.seats + 64 * (i - pair), moves, stacked, t, row, jump, q, at, c, w, one
+                        back, g, level, i, w.seats + _SEAT * (i - pair), moves, stacked, t, row, jump, q, at, c, w, one
                     )
             pair = after
         begin = end
