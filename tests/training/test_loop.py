@@ -94,7 +94,7 @@ def test_killed_five_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None
     assert found[0].keys() == found[1].keys()
     assert all(torch.equal(found[0][k], found[1][k]) for k in found[0])
     rows = [list(csv.DictReader((tmp_path / r / "history.csv").read_text().splitlines())) for r in ("alone", "broken")]
-    assert len(rows[0]) == 12
+    assert len(rows[0]) == 20
     for a, b in zip(*rows, strict=True):
         assert {k: v for k, v in a.items() if k != "seconds"} == {k: v for k, v in b.items() if k != "seconds"}
 

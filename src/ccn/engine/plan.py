@@ -23,7 +23,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import permutations
-from typing import Literal
+from typing import Any, Literal
 
 from ccn.algebra.contractions import Contraction, MatrixClass, reduce
 from ccn.algebra.equivariant import EquivariantMap
@@ -138,6 +138,10 @@ class Plan:
     def __hash__(self) -> int:
         """Of all of it, found once: what is kept for a plan is looked up several times in every step."""
         return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the hash, which is another one in every process."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def _hash(self) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import sqrt
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -241,6 +241,10 @@ class Aggregation(nn.Module):
             maps = (*self.contractions, *self.contractions_free)
             self._plans[level.of_atoms] = plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
         return self._plans[level.of_atoms]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: plans can be made again."""
+        return {**self.__dict__, "_plans": {}}
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same with H = T (x) T."""
