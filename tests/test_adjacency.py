@@ -8,6 +8,10 @@ import torch
 
 import ccn
 from ccn.adjacency import EdgeFeatures, Normalised, Power, Weights
+from ccn.engine.aggregate import _cells
+from ccn.engine.compiled import _transposition
+from ccn.engine.matrices import Matrices
+from ccn.engine.scratch import release
 from ccn.errors import ConfigurationError, GraphError
 from ccn.testing import random_graph
 
@@ -77,10 +81,18 @@ def test_new_weights_on_one_batch_are_always_seen() -> None:
 
 
 @pytest.mark.parametrize("weights", [None, [1.0, 2.0]])
-def test_inference_mode_then_training_and_training_then_inference_mode(weights: Any) -> None:
+@pytest.mark.parametrize("compiled", [True, False])
+def test_inference_mode_then_training_and_training_then_inference_mode(
+    weights: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(Matrices, "compiled", lambda self, f: False)
     edges = [(0, 1), (1, 2)]
     net = ccn.CCN(1, channels=4)
     batch = ccn.batch([ccn.Graph(edges, n=3, weights=weights)])
+    for kept in (_cells, _transposition):  # whatever ran before in this process
+        kept.cache_clear()
+    release()
     with torch.inference_mode():
         first = net(batch).clone()
         made_there = net([ccn.Graph(edges, n=3, weights=weights)]).clone()

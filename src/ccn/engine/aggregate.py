@@ -37,6 +37,7 @@ __all__ = ["aggregate", "mixing"]
 
 
 @lru_cache(maxsize=256)
+@torch.inference_mode(False)  # what a prediction builds first serves training later
 def _cells(plan: Plan, out: int, width: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
     """For each number of W that counts: its place in W, its place among all mixing matrices, and how long these are."""
     o, w = np.arange(out), np.arange(width)[:, None]

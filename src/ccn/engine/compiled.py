@@ -92,6 +92,7 @@ class _Call:
 
 
 @lru_cache(maxsize=256)
+@torch.inference_mode(False)
 def _transposition(plan: Plan, n: int, c: int) -> Tensor:
     """The places of all mixing matrices, each transposed."""
     places, start = [np.empty(0, np.int64)], 0

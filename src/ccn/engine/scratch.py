@@ -30,7 +30,8 @@ def scratch(rows: int, width: int, like: Tensor, soon: int = 0) -> Tensor:
     buffers: dict[torch.dtype, Tensor] = _local.__dict__.setdefault("buffers", {})
     if like.dtype not in buffers or buffers[like.dtype].numel() < need:
         buffers.pop(like.dtype, None)  # let go of the old one before there is a new one
-        buffers[like.dtype] = torch.empty(max(need, soon * width), dtype=like.dtype)
+        with torch.inference_mode(False):  # what a prediction leaves behind serves training later
+            buffers[like.dtype] = torch.empty(max(need, soon * width), dtype=like.dtype)
     return buffers[like.dtype][:need].view(rows, width)
 
 
