@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
 from ccn.graph import Batch, Graph, batch
-from ccn.ragged import Int, ranges, starts
+from ccn.ragged import Int, ranges, small, starts
 
 __all__ = ["Pack"]
 
@@ -31,11 +31,18 @@ _OF = {  # which start array cuts each array into graphs
     "weights": "edge",
     "edge_features": "edge",
 }
-
-
-def _small(x: NDArray[Any]) -> NDArray[Any]:
-    """Numbers that are not negative in the smallest type that holds them."""
-    return x.astype(np.min_scalar_type(int(x.max(initial=0))))
+KEPT_LEVELS = 2
+"""Levels of the closed neighbourhood scheme whose parts, and A within them, a store keeps with the graphs."""
+_KEPT = {
+    key: of
+    for level in range(1, KEPT_LEVELS + 1)
+    for key, of in {
+        f"part{level}": f"part{level}",
+        f"part{level}_size": "vertex",
+        **{f"inner{level}_{name}": f"inner{level}" for name in ("row", "column", "entry")},
+        f"inner{level}_size": "vertex",
+    }.items()
+}
 
 
 class Pack(Sequence[Graph]):
@@ -45,6 +52,10 @@ class Pack(Sequence[Graph]):
         arrays: ``vertex_start``, ``edge_start``, ``entry_start`` (graphs+1,): where each graph begins;
             ``features`` (vertices, width); ``row``, ``column`` (entries,): the nonzero places of every A, in
             row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent.
+            From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.kept.keep`
+            adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
+            ``inner<l>_entry``: A within that part, by places in the part and the number of the entry; ``.._size``
+            (vertices,) counts them for each vertex.
         chosen: (graphs,) the chosen graphs, in order.
         directed, self_loops: the class of A.
         name: what graph i is called in errors: ``name[i]``.
@@ -88,9 +99,9 @@ class Pack(Sequence[Graph]):
             "edge_start": starts(edges),
             "entry_start": starts(entries),
             "features": b.features.detach().cpu().numpy(),
-            "row": _small(b.entries[0] - np.repeat(b.start[:-1], entries)),
-            "column": _small(b.entries[1] - np.repeat(b.start[:-1], entries)),
-            "edge": _small(b.entry_edge - np.repeat(starts(edges)[:-1], entries)),
+            "row": small(b.entries[0] - np.repeat(b.start[:-1], entries)),
+            "column": small(b.entries[1] - np.repeat(b.start[:-1], entries)),
+            "edge": small(b.entry_edge - np.repeat(starts(edges)[:-1], entries)),
         }
         for key in ("weights", "edge_features"):
             value = getattr(b, key)
@@ -123,9 +134,9 @@ class Pack(Sequence[Graph]):
             "edge_start": starts(count),
             "entry_start": starts(2 * count),
             "features": features,
-            "row": _small(row[order]),
-            "column": _small(column[order]),
-            "edge": _small(np.concatenate([number, number])[order]),
+            "row": small(row[order]),
+            "column": small(column[order]),
+            "edge": small(np.concatenate([number, number])[order]),
         }
         if edge_features is not None:
             arrays["edge_features"] = edge_features
@@ -141,9 +152,13 @@ class Pack(Sequence[Graph]):
             kinds = {None if key not in a else a[key].shape[1:] for a in whole}
             if len(kinds) > 1:
                 raise GraphError(f"packs whose {key} differ in kind cannot be joined; found widths {kinds}")
-        arrays = {key: np.concatenate([a[key] for a in whole]) for key in whole[0] if not key.endswith("_start")}
-        for key in ("vertex_start", "edge_start", "entry_start"):
-            arrays[key] = starts(np.concatenate([np.diff(a[key]) for a in whole]))
+        common = [key for key in whole[0] if all(key in a for a in whole)]
+        arrays = {
+            key: starts(np.concatenate([np.diff(a[key]) for a in whole]))
+            if key.endswith("_start")
+            else np.concatenate([a[key] for a in whole])
+            for key in common
+        }
         return cls(
             arrays,
             directed=any(p.directed for p in packs),
@@ -202,10 +217,25 @@ class Pack(Sequence[Graph]):
         """The same with arrays of their own that hold the chosen graphs only."""
         if len(self) == len(self.arrays["vertex_start"]) - 1 and (self.chosen == np.arange(len(self))).all():
             return self
-        arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in ("vertex", "edge", "entry")}
-        rows = {of: self._rows(of) for of in ("vertex", "edge", "entry")}
-        arrays.update({key: self.arrays[key][rows[of]] for key, of in _OF.items() if key in self.arrays})
+        cuts = [key.removesuffix("_start") for key in self.arrays if key.endswith("_start")]
+        arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in cuts}
+        rows = {of: self._rows(of) for of in cuts}
+        arrays.update({key: self.arrays[key][rows[of]] for key, of in (_OF | _KEPT).items() if key in self.arrays})
         return Pack(arrays, directed=self.directed, self_loops=self.self_loops, name=self.name)
+
+    def bare(self) -> Pack:
+        """The same graphs without what a store keeps of the scheme."""
+        arrays = {key: a for key, a in self.arrays.items() if not key.startswith(("part", "inner"))}
+        return Pack(arrays, self.chosen, directed=self.directed, self_loops=self.self_loops, name=self.name)
+
+    def pieces(self, key: str) -> tuple[Int, Int] | None:
+        """Of what is kept for each vertex, ``part1`` say, begin and length for every vertex of the chosen graphs."""
+        if f"{key}_start" not in self.arrays:
+            return None
+        size = self.arrays[f"{key}_size"][self._rows("vertex")].astype(np.int64)
+        whole, first = starts(size), starts(self.sizes)
+        shift = self.arrays[f"{key}_start"][self.chosen] - whole[first[:-1]]
+        return whole[:-1] + np.repeat(shift, np.diff(first)), size
 
     def _rows(self, of: str) -> Int:
         return ranges(np.asarray(self.arrays[f"{of}_start"][self.chosen], dtype=np.int64), self._count(of))

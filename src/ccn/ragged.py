@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-__all__ = ["Cache", "Int", "ranges", "starts"]
+__all__ = ["Cache", "Int", "ranges", "small", "starts"]
 
 Int = NDArray[np.int64]
 
@@ -24,6 +24,11 @@ def ranges(start: Int, count: Int) -> Int:
 def starts(count: Int | Sequence[int]) -> Int:
     """``[0, count[0], count[0] + count[1], ..]``."""
     return np.concatenate([[0], np.cumsum(count, dtype=np.int64)])
+
+
+def small(x: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that are not negative in the smallest type that holds them."""
+    return x.astype(np.min_scalar_type(int(x.max(initial=0))))
 
 
 class Cache:

@@ -177,7 +177,7 @@ class KernelMachine(Baseline):
         return kernel.gram(graphs, self.graphs_)
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        graphs = self.graphs_.compact()
+        graphs = self.graphs_.bare().compact()
         tensors = as_tensors(graphs.arrays, "graphs.")
         for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
             tensors |= as_tensors({**kernel.state(), "rows": rows}, f"{t}.")

@@ -30,10 +30,11 @@ from ccn.datasets.dataset import Dataset
 from ccn.datasets.report import Remark
 from ccn.datasets.strings import Strings
 from ccn.pack import Pack
+from ccn.schemes.kept import keep
 
 __all__ = ["VERSION", "cache_folder", "read_store", "store_folder", "stored", "write_store"]
 
-VERSION = 1
+VERSION = 2
 _META = "store.json"
 _STRINGS = ("smiles", "ids", "groups", "splits")
 _ARRAYS = ("targets", "weights", "rows")
@@ -129,7 +130,7 @@ def _checksum(path: Path) -> int:
 
 def _arrays(data: Dataset) -> dict[str, NDArray[Any]]:
     """Everything of the data set that is an array, by the name of its file."""
-    out = {f"graphs.{key}": value for key, value in data.pack.compact().arrays.items()}
+    out = {f"graphs.{key}": value for key, value in keep(data.pack).arrays.items()}
     for name in _STRINGS:
         strings: Strings | None = getattr(data, name)
         if strings is not None:

@@ -123,6 +123,9 @@ class Restriction:
 
 def restrict(level: Level, entries: Int) -> Restriction:
     """A matrix given by its places (2, nnz), in row order, restricted to every part of a level."""
+    if level.inner is not None and level.inner.entries is entries:
+        count, row, column, entry = level.inner.of(level.nodes.number)
+        return Restriction(starts(count), row.astype(np.int32), column.astype(np.int32), entry)
     n = int(level.nodes.parts.max(initial=-1)) + 1
     row_start = starts(np.bincount(entries[0], minlength=n))
     node, a, b, entry = level.restricted(row_start, entries[1])

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
 from ccn.graph import Batch, Graph, batch
+from ccn.pack import Pack
 from ccn.ragged import Int, ranges, starts
-from ccn.schemes.packed import Composition, RawLevel, compose
+from ccn.schemes.packed import Composition, Inner, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 
 __all__ = [
@@ -74,7 +75,27 @@ def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
     return reach
 
 
-def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | None) -> RawLevel:
+def _kept_parts(b: Batch, level: int) -> sp.csr_array | None:
+    """The parts of a level of closed neighbourhoods, where they are kept with the graphs."""
+    pack = b.graphs
+    if not isinstance(pack, Pack) or (found := pack.pieces(f"part{level}")) is None:
+        return None
+    start, size = found
+    atoms = pack.arrays[f"part{level}"][ranges(start, size)] + np.repeat(b.start[b.graph_of], size)
+    return sp.csr_array((np.ones(len(atoms), dtype=bool), atoms, starts(size)), shape=(b.n, b.n))
+
+
+def _kept_inner(b: Batch, level: int) -> Inner | None:
+    """A within these parts, where it is kept with the graphs."""
+    pack = b.graphs
+    if not isinstance(pack, Pack) or (found := pack.pieces(f"inner{level}")) is None:
+        return None
+    row, column, entry = (pack.arrays[f"inner{level}_{name}"] for name in ("row", "column", "entry"))
+    first = np.searchsorted(b.entries[0], b.start[:-1])
+    return Inner(b.entries, *found, row, column, entry, first[b.graph_of])
+
+
+def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | None, inner: Inner | None) -> RawLevel:
     anchor = np.arange(b.n)
     size = np.diff(parts.indptr).astype(np.int64)
     if children is None:
@@ -83,7 +104,8 @@ def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | Non
     parent = np.repeat(anchor, np.diff(children.indptr))
     child = children.indices.astype(np.int64)
     below = np.full(len(child), level - 1)
-    return RawLevel(size, parts.indices.astype(np.int64), anchor, b.graph_of, parent, below, child, own=anchor)
+    atoms = parts.indices.astype(np.int64)
+    return RawLevel(size, atoms, anchor, b.graph_of, parent, below, child, own=anchor, inner=inner)
 
 
 class _HopScheme(ABC):
@@ -99,6 +121,10 @@ class _HopScheme(ABC):
     def depth(self, levels: int | None) -> int:
         """The number of levels, from the generator itself or from the network."""
 
+    def is_kept(self) -> bool:
+        """Whether this is the scheme whose parts a store keeps."""
+        return False
+
     def grow(self, b: Batch, levels: int | None) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
         """Children and parts of each level.
 
@@ -106,7 +132,11 @@ class _HopScheme(ABC):
         part stops growing: this depends on no numbering, and descendants stay subsets.
         """
         parts = _identity(np.ones(b.n, dtype=bool))
-        for children in self.children(b, self.depth(levels)):
+        for level, children in enumerate(self.children(b, self.depth(levels)), start=1):
+            if self.is_kept() and (kept := _kept_parts(b, level)) is not None:
+                parts = kept
+                yield children, parts
+                continue
             grown = _bool(children @ parts)
             large = np.diff(grown.indptr) > (b.n if self.max_part is None else self.max_part)
             if large.any():
@@ -117,10 +147,9 @@ class _HopScheme(ABC):
 
     def compose(self, b: Batch, levels: int | None) -> Composition:
         """The packed scheme of a whole batch."""
-        raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None)]
-        raw += [
-            _raw(parts, b, level, children) for level, (children, parts) in enumerate(self.grow(b, levels), start=1)
-        ]
+        raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None, None)]
+        for level, (children, parts) in enumerate(self.grow(b, levels), start=1):
+            raw.append(_raw(parts, b, level, children, _kept_inner(b, level) if self.is_kept() else None))
         return compose(raw, b.start)
 
     def _check_max_part(self) -> None:
@@ -173,7 +202,12 @@ class Neighbourhoods(_HopScheme):
             raise ConfigurationError("Neighbourhoods needs a number of levels here: Neighbourhoods(levels=2)")
         return wanted
 
+    def is_kept(self) -> bool:
+        return self.closed and self.max_part is None
+
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+        if self.closed and (kept := _kept_parts(b, 1)) is not None:
+            return [kept] * levels
         pattern = _pattern(b)
         own = np.ones(b.n, dtype=bool) if self.closed else np.diff(pattern.indptr) == 0
         return [_bool(pattern + _identity(own))] * levels

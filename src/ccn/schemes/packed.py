@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ccn.ragged import Cache, Int, ranges, starts
 
-__all__ = ["Block", "Composition", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose"]
+__all__ = ["Block", "Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose"]
 
 BLOCK_ROWS = 1 << 14  # rows of an activation worked on at a time: 1 MB at 16 channels in float32
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
@@ -214,6 +214,34 @@ class _Places:
 
 
 @dataclass(frozen=True)
+class Inner:
+    """A within every part of a level, as it is kept with the graphs: the nodes by their number.
+
+    Attributes:
+        entries: (2, nnz) the places of A that are meant.
+        start, count: (nodes,) begin and length of each node's piece of the next three.
+        row, column: places in the part.
+        entry: number of the entry within the A of its graph.
+        shift: (nodes,) number of the first entry of each node's graph.
+
+    """
+
+    entries: Int
+    start: Int
+    count: Int
+    row: NDArray[Any]
+    column: NDArray[Any]
+    entry: NDArray[Any]
+    shift: Int
+
+    def of(self, number: Int) -> tuple[Int, NDArray[Any], NDArray[Any], Int]:
+        """The entries of the nodes with these numbers, one after another: how many each has, row, column, entry."""
+        count = self.count[number]
+        at = ranges(self.start[number], count)
+        return count, self.row[at], self.column[at], self.entry[at] + np.repeat(self.shift[number], count)
+
+
+@dataclass(frozen=True)
 class Level:
     """One level of a batch's scheme; ``below`` are the nodes its children come from, ``reach`` levels of them.
 
@@ -229,6 +257,7 @@ class Level:
     own: Pairs
     skip: tuple[int, int, int] | None
     _places: _Places = field(repr=False)
+    inner: Inner | None = field(default=None, repr=False)
     cached: Cache = field(default_factory=Cache, repr=False)
 
     def restricted(self, row_start: Int, column: Int) -> tuple[Int, Int, Int, Int]:
@@ -286,6 +315,7 @@ class RawLevel:
         child_level, child: (pairs,) level and number of the child.
         own: (nodes,) number, in the level below, of the node's own former self, or -1; None where
             it is the child that shares the node's anchor.
+        inner: A within the parts, where that is known.
 
     """
 
@@ -297,6 +327,7 @@ class RawLevel:
     child_level: Int
     child: Int
     own: Int | None = None
+    inner: Inner | None = None
 
 
 def _stored(raw: RawLevel) -> Nodes:
@@ -361,5 +392,6 @@ def compose(raw: Sequence[RawLevel], atom_start: Int) -> Composition:
             own = _pairs(nodes, below, places, nodes.storage[has], lookup[offset[reach - 1] + r.own[has]])
         far = np.flatnonzero(r.child_level < number - 1)[:1]
         skip = (int(r.parent[far[0]]), int(r.child_level[far[0]]), int(r.child[far[0]])) if far.size else None
-        levels.append(Level(nodes, below, reach, pairs.select(anchored), pairs.select(~anchored), own, skip, places))
+        sets = pairs.select(anchored), pairs.select(~anchored), own
+        levels.append(Level(nodes, below, reach, *sets, skip, places, r.inner))
     return Composition(stored[0], tuple(levels))

@@ -53,7 +53,7 @@ class Examples:
 def fingerprint(graphs: Pack, *others: NDArray[np.generic] | None) -> str:
     """A SHA-256 of graphs and arrays: the same data, the same text."""
     sha = hashlib.sha256()
-    arrays = graphs.compact().arrays
+    arrays = graphs.bare().compact().arrays
     for name, array in [*sorted(arrays.items()), *((str(i), a) for i, a in enumerate(others) if a is not None)]:
         sha.update(f"{name} {array.dtype} {array.shape}\n".encode())
         sha.update(np.ascontiguousarray(array).tobytes())
