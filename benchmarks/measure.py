@@ -40,6 +40,26 @@ def forward_only(run: Callable[[], object]) -> Callable[[], None]:
     return quiet
 
 
+_COUNT = """
+import time
+end, n = time.perf_counter() + 1, 0
+while time.perf_counter() < end:
+    n += 1
+print(n)
+"""
+
+
+def cores() -> float:
+    """How far two processes that only count get together, as a multiple of how far one gets: at best 2."""
+
+    def counted(processes: int) -> int:
+        command = [sys.executable, "-c", _COUNT]
+        running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+        return sum(int(p.communicate()[0]) for p in running)
+
+    return median(counted(2) / counted(1) for _ in range(5))
+
+
 def build(net: CCN, graphs: list[ccn.Graph]) -> int:
     """Batch and index maps from graphs, everything a training step needs; returns the maps' bytes."""
     return net.prepare(ccn.batch(graphs))

@@ -80,7 +80,7 @@ def train(
     from ccn.cli.show import print_json, say, table
     from ccn.reports.run import metrics_rows
     from ccn.training.config import merged, read_config, resolve
-    from ccn.training.machine import is_first
+    from ccn.training.machine import is_first, keep_memory
     from ccn.training.run import check_folder, json_safe, train_run
 
     flags = o.given(
@@ -99,6 +99,7 @@ def train(
         source, flags, merged(before or {}, file), method=method, recipe=recipe, seed=seed, threads=threads
     )
     tell = say(quiet or not first)
+    keep_memory()
     try:
         done = train_run(
             settings,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -41,18 +42,23 @@ def quantities(plan: Plan, layout: Layout, values: Tensor) -> Values:
     return values, q
 
 
+SHARES = 4  # for each thread: what one that is held up has not begun is taken by the others
+SHARE_GRAPHS = 8  # at least, in a share
+
+
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="ccn")
 
 
 def _shares(level: Layout) -> list[tuple[int, int]]:
-    """Graphs ``first:end`` for each thread, about equal in rows."""
+    """Graphs ``first:end`` of each share of the work, about equal in rows: a few for each thread."""
     graphs, threads = len(level.graph_nodes) - 1, torch.get_num_threads()
-    if threads == 1 or graphs < 2 * threads:
+    parts = min(threads * SHARES, graphs // SHARE_GRAPHS)
+    if threads == 1 or parts < 2:
         return [(0, graphs)]
     rows = starts(np.diff(level.rows)[level.node_order])[level.graph_nodes]
-    edge = np.searchsorted(rows, rows[-1] * np.arange(1, threads) // threads).tolist()
+    edge = np.searchsorted(rows, rows[-1] * np.arange(1, parts) // parts).tolist()
     return list(zip([0, *edge], [*edge, graphs], strict=True))
 
 
@@ -73,22 +79,26 @@ class _Call:
     graphs: int | None
 
     def run(self, kernel: Any, n: int, c: int, *fixed: Any, own: Sequence[Tensor] = ()) -> None:
-        """Run a kernel in threads on all graphs; ``own`` has a row for each thread. Tensors go by address."""
+        """Run a kernel in threads on all graphs; ``own`` has a row for each share. Tensors go by address."""
         one = np.ones(1, self.values.numpy().dtype)[0]
-        calls = []
         shares = _shares(self.layout)
-        held = scratch(len(shares), room(self.program, self.layout, n, c), self.values)
-        for i, share in enumerate(shares):
-            values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
-            address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-            memory = work(self.program, self.layout, n, c, held[i].data_ptr(), one.itemsize)
-            size = (one.itemsize,) if own else ()
-            calls.append((self.program, self.layout, *share, *address, *size, self.graphs is not None, memory, one))
-        if len(calls) == 1:
-            kernel(*calls[0])
-            return
-        for done in [_pool(len(calls)).submit(kernel, *call) for call in calls]:
-            done.result()
+        threads = min(len(shares), torch.get_num_threads())
+        held = scratch(threads, room(self.program, self.layout, n, c), self.values)
+        left = count()
+
+        def take(thread: int) -> None:
+            memory = work(self.program, self.layout, n, c, held[thread].data_ptr(), one.itemsize)
+            while (i := next(left)) < len(shares):
+                values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
+                address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
+                size = (one.itemsize,) if own else ()
+                kernel(self.program, self.layout, *shares[i], *address, *size, self.graphs is not None, memory, one)
+
+        # This thread works too: one that only waits would be woken beside one that works.
+        others = [_pool(threads - 1).submit(take, thread) for thread in range(1, threads)]
+        take(0)
+        for other in others:
+            other.result()
 
 
 @lru_cache(maxsize=256)

@@ -135,6 +135,9 @@ def _serve(threads: int) -> None:
 
     import torch
 
+    from ccn.training.machine import keep_memory
+
+    keep_memory()
     torch.set_num_threads(threads)
     while True:
         cell, told = Cell(**json.loads(given.get())), threading.Event()
