@@ -239,9 +239,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         """Write the fitted method as one file that :func:`ccn.baselines.load` reads, with ``more`` plain data."""
         check_is_fitted(self, "inputs_")
         tensors, data = self._state()
+        settings = {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "folder"}
         about = {
             "ccn": ccn.__version__,
-            "settings": {f.name: plain(getattr(self, f.name)) for f in fields(self)},
+            "settings": settings,
             "inputs": self.inputs_.to_dict(),
             "names": list(self._names),
             "single": self._single,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from ccn.baselines.estimator import Baseline, Given
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
 from ccn.pack import Pack
 from ccn.training.batches import Batches
+from ccn.training.checkpoint import Progress
 from ccn.training.examples import Examples
 from ccn.training.fit import split
 from ccn.training.loop import train
@@ -40,10 +45,12 @@ class NetworkMethod(Baseline):
         validation_fraction: share of the training rows kept to stop and choose by where no validation part is given.
         time_limit: seconds of training, after which the best so far is kept.
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
+        folder: keeps checkpoints; the same fit, begun again after it was killed, goes on from them.
 
     Attributes:
         networks_: the trained modules, the members of an ensemble where the recipe has several.
         history_: the figures of the epochs of the first.
+        earlier_: seconds of training that were done before this fit.
 
     """
 
@@ -52,6 +59,7 @@ class NetworkMethod(Baseline):
     validation_fraction: float = 0.1
     time_limit: float | None = None
     device: str = "cpu"
+    folder: str | None = None
 
     RECIPE: ClassVar[Recipe]
     CHOICES: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
@@ -112,6 +120,7 @@ class NetworkMethod(Baseline):
         tried = self._tried() if self.choices is None else self.choices
         best: float | None = None
         left = self.time_limit
+        self.earlier_ = 0.0
         for i, settings in enumerate(tried):
             chosen = base.override(**settings)
             options = self._options(examples.graphs, self.task_, chosen)
@@ -121,15 +130,10 @@ class NetworkMethod(Baseline):
                 seed = self._seed(member)
                 net = self._seeded(options, seed)
                 runs = (len(tried) - i) * members - member
-                progress = train(
-                    net,
-                    self.task_,
-                    examples,
-                    chosen,
-                    seed=seed,
-                    machine=Machine(device=self.device),
-                    time_limit=None if left is None else left / runs,
-                )
+                began = time.monotonic()
+                place = None if self.folder is None else Path(self.folder) / f"{i}-{member}"
+                progress = self._train(net, examples, chosen, seed, place, None if left is None else left / runs)
+                self.earlier_ += max(0.0, progress.seconds - (time.monotonic() - began))
                 left = None if left is None else max(0.0, left - progress.seconds)
                 trained.append((net.eval(), progress))
             first = trained[0][1]
@@ -137,6 +141,29 @@ class NetworkMethod(Baseline):
                 best = first.best
                 self.networks_, self.options_, self.recipe_ = tuple(net for net, _ in trained), options, chosen
                 self.chosen_, self.history_ = [dict(settings)], first.history
+
+    def _train(
+        self, net: nn.Module, examples: Examples, chosen: Recipe, seed: int, folder: Path | None, limit: float | None
+    ) -> Progress:
+        run = partial(
+            train,
+            net,
+            self.task_,
+            examples,
+            chosen,
+            seed=seed,
+            machine=Machine(device=self.device),
+            folder=folder,
+            resume=folder is not None,
+            time_limit=limit,
+        )
+        try:
+            return run()
+        except FileError:
+            if folder is None or not folder.exists():
+                raise
+            shutil.rmtree(folder)  # left from other data or settings
+            return run()
 
     def _seed(self, member: int) -> int:
         """The seed of a member; that of the first is the method's own."""

@@ -6,7 +6,9 @@ a method chooses, it chooses on training and validation rows.
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from ccn.baselines.estimator import Baseline
     from ccn.datasets import Dataset
     from ccn.datasets.splits import Split
+    from ccn.training.recipe import Recipe
 
 __all__ = ["FLOOR", "KERNEL_ROWS", "MEMBERS", "METHODS", "TABLES", "Cell", "cells", "cost", "run_cell"]
 
@@ -217,6 +220,7 @@ def _bound(cell: Cell, began: Callable[[], None]) -> Record:
 def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     from ccn.baselines import method
     from ccn.baselines.kernel_machine import KERNELS
+    from ccn.baselines.network import NetworkMethod
 
     task: Any = "classification" if cell.table == "kernels" else "regression"
     options: dict[str, Any] = {"random_state": cell.seed}
@@ -228,6 +232,8 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
         options["settings"] = {"members": MEMBERS[cell.method]}
     options |= cell.options
     made = method(cell.method, task, **options)
+    if isinstance(made, NetworkMethod):
+        made.folder = str(_checkpoints(cell, made.resolved_recipe()))
     reads = made.feature_definition()
     molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
     data = _data(cell.dataset, **molecules)
@@ -236,8 +242,9 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     start = time.monotonic()
     train, validation = data.subset(split.train), data.subset(split.validation)
     made.fit(train, validation=validation)
+    start -= getattr(made, "earlier_", 0.0)
     (chosen_by, _), (found, details) = (_figures(made, train, p) for p in (validation, data.subset(split.test)))
-    return cell.record(
+    record = cell.record(
         "done",
         time.monotonic() - start,
         validation=chosen_by[cell.metric],
@@ -245,6 +252,17 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
         config={"options": options, **_config(made, len(train), molecules)},
         details=details,
     )
+    if isinstance(made, NetworkMethod):
+        shutil.rmtree(made.folder or "", ignore_errors=True)
+    return record
+
+
+def _checkpoints(cell: Cell, recipe: Recipe) -> Path:
+    """Where the networks of a cell leave their checkpoints: one that is killed goes on where it was."""
+    from ccn.datasets.store import cache_folder
+
+    name = hashlib.blake2b(repr((cell, recipe)).encode(), digest_size=8).hexdigest()
+    return cache_folder() / "cells" / name
 
 
 @lru_cache(maxsize=2)
