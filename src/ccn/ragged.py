@@ -23,7 +23,9 @@ def ranges(start: Int, count: Int) -> Int:
 
 def starts(count: Int | Sequence[int]) -> Int:
     """``[0, count[0], count[0] + count[1], ..]``."""
-    return np.concatenate([[0], np.cumsum(count, dtype=np.int64)])
+    out = np.zeros(len(count) + 1, dtype=np.int64)
+    np.cumsum(count, dtype=np.int64, out=out[1:])
+    return out
 
 
 def small(x: NDArray[Any]) -> NDArray[Any]:

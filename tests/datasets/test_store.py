@@ -62,7 +62,7 @@ def test_what_was_stored_comes_back_mapped(table: Path, cache: Path) -> None:
     assert second.weights is not None
     assert second.weights.tolist() == [float(i) for i in range(1, 100)]
     assert len(folders(cache)) == 1
-    assert isinstance(second.pack.arrays["features"], np.memmap)
+    assert isinstance(second.pack.arrays["features"].base, np.memmap)
     # A batch of a mapped pack owns its values.
     second.pack.select([3, 1]).batch().features.add_(1)
     same(plain, second)

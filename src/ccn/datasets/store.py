@@ -249,7 +249,8 @@ def read_store(folder: Path, files: Sequence[Path], options: Mapping[str, Any]) 
             key = name.removesuffix(".npy")
             # Targets and the like are small and read all the time: plain arrays that can be written to.
             mapped = "." in key and expected["bytes"] >= _MAPPED
-            arrays[key] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+            # A plain view: numpy's class of mapped arrays takes longer to index than what is indexed.
+            arrays[key] = np.asarray(np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False))
         return _dataset(meta, arrays)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

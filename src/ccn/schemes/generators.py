@@ -64,7 +64,10 @@ def _bool(m: Any) -> sp.csr_array:
 
 def _identity(where: NDArray[np.bool_]) -> sp.csr_array:
     """The identity pattern, restricted to some vertices."""
-    return sp.csr_array(sp.dia_array((where[None, :], [0]), shape=(len(where), len(where))))
+    at = np.flatnonzero(where)
+    return sp.csr_array(
+        (np.ones(len(at), dtype=bool), at, starts(where.astype(np.int64))), shape=(len(where), len(where))
+    )
 
 
 def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
@@ -77,6 +80,11 @@ def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
 
 def _kept_parts(b: Batch, level: int) -> sp.csr_array | None:
     """The parts of a level of closed neighbourhoods, where they are kept with the graphs."""
+    found: sp.csr_array | None = b.cached(("parts", level), lambda: _read_parts(b, level))
+    return found
+
+
+def _read_parts(b: Batch, level: int) -> sp.csr_array | None:
     pack = b.graphs
     if not isinstance(pack, Pack) or (found := pack.pieces(f"part{level}")) is None:
         return None
