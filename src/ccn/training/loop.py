@@ -159,7 +159,7 @@ class _Run:
         fabric, opt, world = self.fabric, self.optimiser, self.fabric.world_size
         self.model.train()
         for b, rows in self.batches.epoch(progress.epoch, progress.batch):
-            torch.manual_seed(_step_seed(self.seed, progress.step, fabric.global_rank))
+            _set_seed(_step_seed(self.seed, progress.step, fabric.global_rank), fabric.device)
             set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
             index = torch.from_numpy(rows).to(fabric.device)
             for layer in self.norms:
@@ -255,6 +255,16 @@ class _Run:
         elif self.first:
             (self.folder / "history.csv").unlink(missing_ok=True)
         return progress, best
+
+
+def _set_seed(seed: int, device: torch.device) -> None:
+    """Seed the random numbers of a step: on a CPU those of the CPU alone, since to note the seed for devices that may
+    come later takes PyTorch longer than a small layer.
+    """
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
 
 
 def _step_seed(seed: int, step: int, rank: int) -> int:
