@@ -80,7 +80,8 @@ def test_values_of_the_package_are_plain_data_and_code_is_refused() -> None:
 
 
 def test_small_data_sets_have_more_epochs_unless_their_number_is_given() -> None:
-    r = recipe("default")
+    r = recipe("default").for_task(classification=True)
+    assert r.training.least_steps is not None
     assert r.training.passes(batches=3)[0] * 3 == pytest.approx(r.training.least_steps, abs=3)
     assert r.training.passes(batches=10**6) == (r.training.epochs, r.training.patience)
     assert recipe("default", epochs=4).training.passes(batches=3)[0] == 4

@@ -54,7 +54,7 @@ class GraphIsomorphismNetwork(NetworkMethod):
         features=Features(molecules="element", vertices="given"),
         network=Network(dropout=0.0),
         optimiser=Optimiser(learning_rate=3e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, batch_size=32, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
     CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 

@@ -102,7 +102,7 @@ class NeuralFingerprints(NetworkMethod):
         name="ngf",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=1e-2, final_rate=1e-4, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, batch_size=32, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
     CHOICES = ({"learning_rate": 3e-3}, {"learning_rate": 1e-2}, {"learning_rate": 3e-2})
 

@@ -311,21 +311,23 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
         own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
     rows: dict[str, dict[str, int]] = {}  # by data set and method
     inputs: dict[str, list[str]] = {}
-    ensembles: dict[int, list[str]] = {}
+    ensembles: dict[tuple[str, int], dict[str, None]] = {}  # by method and members the data sets
     for r in records:
-        if r.method in made.methods and r.status == "done" and "rows" in r.config:
+        if r.method not in made.methods or r.status != "done":
+            continue
+        if "rows" in r.config:
             rows.setdefault(r.dataset, {})[r.method] = r.config["rows"]
+        members = r.config.get("recipe", {}).get("training", {}).get("members", 1)
+        if members > 1:
+            ensembles.setdefault((r.method, members), {})[r.dataset] = None
     for method in made.methods:
         config = next((r.config for r in records if r.method == method and r.status == "done"), {})
-        members = config.get("recipe", {}).get("training", {}).get("members", 1)
-        if members > 1:
-            ensembles.setdefault(members, []).append(method)
         if "features" in config:
             what = f"the set {config['features']}, hydrogens {'included' if config.get('hydrogens') else 'left out'}"
             bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
             inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
     own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
-    own += [f"Ensembles of {n} networks: {', '.join(names)}." for n, names in ensembles.items()]
+    own += [f"{method} on {', '.join(on)}: ensembles of {n} networks." for (method, n), on in ensembles.items()]
     fewer = {  # splits of one data set differ by a row or two
         m: f"{m} ({n:,} training rows)" for of in rows.values() for m, n in of.items() if n < 0.9 * max(of.values())
     }

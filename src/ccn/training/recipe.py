@@ -135,7 +135,8 @@ class Training:
 
     Attributes:
         loss: of regression, on targets scaled to mean 0 and deviation 1; classification has cross-entropy.
-        least_steps: a small data set has as many more epochs, and as much more patience, as it needs for so many steps.
+        least_steps: a small data set has as many more epochs, and as much more patience, as it needs for so many steps;
+            None stands for what the task needs (:meth:`Recipe.for_task`).
         patience: epochs without a better validation result after which training stops; None trains to the end.
         keep: the weights of the ``best`` epoch on the validation part, or of the ``last``: where the rate falls to zero
             the last epoch is a good one, and was not chosen by luck.
@@ -145,7 +146,7 @@ class Training:
     """
 
     epochs: int = 100
-    least_steps: int = 0
+    least_steps: int | None = None
     batch_size: int = 64
     loss: Literal["mse", "mae", "huber"] = "mse"
     patience: int | None = None
@@ -161,7 +162,7 @@ class Training:
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
             _check(whole, name, value, "a whole number of at least 1")
         _check(self.patience is None or self.patience >= 1, "patience", self.patience, "at least 1")
-        _check(self.least_steps >= 0, "least_steps", self.least_steps, "not negative")
+        _check(self.least_steps is None or self.least_steps >= 0, "least_steps", self.least_steps, "not negative")
 
     def passes(self, batches: int) -> tuple[int, int | None]:
         """Epochs and patience for an epoch of so many batches.
@@ -171,7 +172,7 @@ class Training:
             (300, 100)
 
         """
-        more = max(1.0, self.least_steps / (self.epochs * max(1, batches)))
+        more = max(1.0, (self.least_steps or 0) / (self.epochs * max(1, batches)))
         return round(self.epochs * more), None if self.patience is None else round(self.patience * more)
 
 
@@ -221,8 +222,8 @@ class Recipe:
 
 
 # Classes are soon known by heart, and dropout helps; numbers it only blurs.
-_CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5}
-_NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.0}
+_CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5, "least_steps": 300}
+_NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.0, "least_steps": 1500}
 
 RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
@@ -230,7 +231,7 @@ RECIPES: dict[str, Recipe] = {
         features=Features(molecules="element", vertices="histograms"),
         network=Network(channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_dropout=0.0),
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
-        training=Training(epochs=100, batch_size=64, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
     ),
     # Chosen on validation parts of NCI1 and HCEP; docs/results.md tells how.
     "default": Recipe(
@@ -238,7 +239,7 @@ RECIPES: dict[str, Recipe] = {
         features=Features(molecules="compact", vertices="auto"),
         network=Network(own=True, edge_features=True, hidden=(128, 128), head_norm="batch"),
         optimiser=Optimiser(final_rate=1e-5, warmup=0.05, weight_decay=1e-2, scaled=True, clip=5.0),
-        training=Training(epochs=30, least_steps=1500, batch_size=64, keep="last"),
+        training=Training(epochs=30, batch_size=64, keep="last"),
     ),
 }
 """The recipes that have a name."""
@@ -264,7 +265,8 @@ def to_dict(r: Recipe) -> dict[str, Any]:
 def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
     """The recipe that :func:`to_dict` wrote; what is left out is as in ``base``, or as the fields say."""
     made = Recipe(name=str(data.get("name", "default"))) if base is None else base
-    settings: dict[str, Any] = {}
+    # A recipe that was written whole says all of itself: its epochs are not asked for in place of others.
+    settings: dict[str, Any] = {"training__least_steps": None} if base is None else {}
     for section, values in data.items():
         if section == "name":
             continue
