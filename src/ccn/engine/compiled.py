@@ -23,6 +23,7 @@ from ccn.engine.layout import QUANTITY_ORDER, Layout, room, work
 from ccn.engine.plan import Plan
 from ccn.engine.program import Program, program
 from ccn.engine.scratch import scratch
+from ccn.engine.tape import tape
 from ccn.ragged import starts
 
 __all__ = ["Values", "aggregate_compiled", "quantities"]
@@ -84,6 +85,7 @@ class _Call:
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
         held = scratch(threads, room(self.program, self.layout, n, c), self.values)
+        records = tape(self.plan, 1 << int(self.layout.largest).bit_length(), n, c)  # few sizes, for many batches
         left = count()
 
         def take(thread: int) -> None:
@@ -92,7 +94,8 @@ class _Call:
                 values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
                 size = (one.itemsize,) if own else ()
-                kernel(self.program, self.layout, *shares[i], *address, *size, self.graphs is not None, memory, one)
+                level = (self.program, records, self.layout)
+                kernel(*level, *shares[i], *address, *size, self.graphs is not None, memory, one)
 
         # This thread works too: one that only waits would be woken beside one that works.
         others = [_pool(threads - 1).submit(take, thread) for thread in range(1, threads)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.engine.layout import Address, Layout, Work
+from ccn.engine.layout import Layout, Work
 from ccn.engine.program import Program
-from ccn.engine.vectors import add, apart, compiled, get, inlined, put
-from ccn.ragged import Int
+from ccn.engine.tape import Address, Tape
+from ccn.engine.vectors import add, apart, compiled, get, inlined, put, whole
 
 __all__ = ["gather"]
 
@@ -38,9 +38,9 @@ def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: 
     at = plane
     for y in range(count if planar else 0):
         for x in range(count):
-            put(at, 0, get(line, 3 * x, x) + m * get(line, 3 * y, x))
-            put(at, 1, get(line, 3 * x + 1, x))
-            put(at, 2, get(line, 3 * y + 1, x))
+            put(at, 0, whole(line, 3 * x) + m * whole(line, 3 * y))
+            put(at, 1, whole(line, 3 * x + 1))
+            put(at, 2, whole(line, 3 * y + 1))
             at += _PLACE
     return count
 
@@ -77,22 +77,15 @@ def _seat(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> 
 @compiled
 def _placed(
     back: bool,
-    g: int,
+    record: Address,
     seats: Address,
     pairs: int,
     targets: Address,
-    t: int,
-    step: int,
-    step_1: int,
-    step_stack: int,
     table: Address,
     row: int,
-    jump: int,
     q: Address,
     at: int,
-    lean: int,
-    lean_1: int,
-    lean_stack: int,
+    to: int,
     c: int,
     one: float,
 ) -> None:
@@ -101,42 +94,47 @@ def _placed(
     ``target[t + step p + step_1 r + step_stack s] += q[at + lean p + lean_1 r + lean_stack s] * table[row + jump x]``.
     """
     apart()
-    for _ in range(pairs):
-        stack, first = get(seats, 3, g), row + get(seats, min(g, 2), g) * jump
-        to, by = t + step_stack * stack, at + lean_stack * stack
-        weight = get(q, by, one)
-        if g == 0:
+    g, jump = whole(record, 0), whole(record, 3)
+    row += whole(record, 2)
+    to += whole(record, 4)
+    step_stack, lean_stack = whole(record, 6), whole(record, 7)
+    axes = min(g, 2)
+    if axes == 0:
+        for _ in range(pairs):
+            stack, first = whole(seats, 3), row + whole(seats, 0) * jump
+            weight = get(q, at + lean_stack * stack, one)
             if back:
-                add(table, first, targets, to, weight, c)
+                add(table, first, targets, to + step_stack * stack, weight, c)
             else:
-                add(targets, to, table, first, weight, c)
-        else:
-            axes = 2 if g > 1 else 1
-            places, count = get(seats, 2 + 2 * axes, g), get(seats, 3 + 2 * axes, g)
-            for _ in range(count):
-                x, p, r = get(places, 0, g), get(places, 1, g), get(places, 2, g)
-                if lean | lean_1:
-                    weight = get(q, by + lean * p + lean_1 * r, one)
-                if back:
-                    add(table, first + jump * x, targets, to + step * p + step_1 * r, weight, c)
-                else:
-                    add(targets, to + step * p + step_1 * r, table, first + jump * x, weight, c)
-                places += _PLACE
+                add(targets, to + step_stack * stack, table, first, weight, c)
+            seats += _SEAT
+        return
+    step, lean, step_1, lean_1 = whole(record, 8), whole(record, 9), whole(record, 10), whole(record, 11)
+    for _ in range(pairs):
+        stack, first = whole(seats, 3), row + whole(seats, axes) * jump
+        t, by = to + step_stack * stack, at + lean_stack * stack
+        weight = get(q, by, one)
+        places = whole(seats, 2 + 2 * axes)
+        for _ in range(whole(seats, 3 + 2 * axes)):
+            x, p, r = whole(places, 0), whole(places, 1), whole(places, 2)
+            if lean | lean_1:
+                weight = get(q, by + lean * p + lean_1 * r, one)
+            if back:
+                add(table, first + jump * x, targets, t + step * p + step_1 * r, weight, c)
+            else:
+                add(targets, t + step * p + step_1 * r, table, first + jump * x, weight, c)
+            places += _PLACE
         seats += _SEAT
 
 
 @inlined
 def _deeper(
     back: bool,
-    g: int,
+    record: Address,
     level: Layout,
     pair: int,
     seat: Address,
-    moves: Int,
-    stacked: int,
-    t: int,
     row: int,
-    jump: int,
     q: Address,
     at: int,
     c: int,
@@ -144,31 +142,28 @@ def _deeper(
     one: float,
 ) -> None:
     """:func:`_placed` of one pair for three axes and more: for each index of those after the second, one plane."""
-    index, place, child = w.x_at, level.place, level.child[pair]
+    g, jump, index, place, child = whole(record, 0), whole(record, 3), w.indices, level.place, level.child[pair]
     m, first = level.below_size[child], level.place_start[pair]
-    step, step_1, step_stack = moves[0] * c, moves[1] * c, moves[stacked] * c
-    lean, lean_1, lean_stack = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
     put(seat, 2, 0)
     row += level.local[g, child] * jump
     for a in range(2, g):
-        index[a] = 0
+        put(index, a, 0)
     while True:
-        to, by, inside = t, at, True
+        to, by, inside = 0, at, True
         for a in range(2, g):
-            p = place[first + index[a]]
+            p = place[first + whole(index, a)]
             inside = inside and p >= 0
-            to += moves[a] * c * p
-            by += moves[stacked + 1 + a] * p
+            to += whole(record, 8 + 2 * a) * p
+            by += whole(record, 9 + 2 * a) * p
         if inside:
-            what = (w.targets, to, step, step_1, step_stack, w.table, row, jump)
-            _placed(back, g, seat, 1, *what, q, by, lean, lean_1, lean_stack, c, one)
+            _placed(back, record, seat, 1, w.targets, w.table, row, q, by, to, c, one)
         row += m * m * jump
         a = 2
         while a < g:
-            index[a] += 1
-            if index[a] < m:
+            put(index, a, whole(index, a) + 1)
+            if whole(index, a) < m:
                 break
-            index[a] = 0
+            put(index, a, 0)
             a += 1
         if a >= g:
             break
@@ -176,15 +171,16 @@ def _deeper(
 
 
 @inlined
-def gather(back: bool, program: Program, level: Layout, node: int, q: Address, c: int, w: Work, one: float) -> None:
+def gather(
+    back: bool, program: Program, tape: Tape, level: Layout, node: int, q: Address, c: int, w: Work, one: float
+) -> None:
     """All slots of all pairs of a node: from the table to its targets, or back.
 
     With p(a) the parent's place of atom a of the child, for every kept index x of the child,
 
         target[sum_a step_a p(x_a)] += q[sum_a lean_a p(x_a)] * table[x].
     """
-    size = level.size[node]
-    stacked = program.slot_moves.shape[1] // 2 - 1
+    first, width = tape.slots.first + tape.slots.every * level.size[node], tape.slots.width
     begin = 0
     while begin < len(program.slots):
         pairs, deepest = program.slots[begin, 0], 0
@@ -196,24 +192,15 @@ def gather(back: bool, program: Program, level: Layout, node: int, q: Address, c
         while pair < last:
             after = _seat(level, pair, last, deepest, program.order_in, w)
             for s in range(begin, end):
-                g, column, target = program.slots[s, 1], program.slots[s, 2], program.slots[s, 3]
-                section, channel = program.slots[s, 4], program.slots[s, 5]
-                if channel >= 0 and not w.live[channel]:
+                record = first + width * s
+                g, channel = whole(record, 0), whole(record, 1)
+                if channel >= 0 and not whole(w.live, channel):
                     continue
-                moves = level.moves[size, s]
-                jump = program.table_width[g] * c
-                row = w.table_start[g] + column * c
-                t = w.target_start[target]
-                at = 0 if section < 0 else w.section_start[section]
-                step, step_1, step_stack = moves[0] * c, moves[1] * c, moves[stacked] * c
-                lean, lean_1, lean_stack = moves[stacked + 1], moves[stacked + 2], moves[2 * stacked + 1]
+                row, at = whole(w.table_start, g), whole(w.section_start, whole(record, 5))
                 if g < 3:
-                    what = (w.targets, t, step, step_1, step_stack, w.table, row, jump)
-                    _placed(back, g, w.seats, after - pair, *what, q, at, lean, lean_1, lean_stack, c, one)
+                    _placed(back, record, w.seats, after - pair, w.targets, w.table, row, q, at, 0, c, one)
                     continue
                 for i in range(pair, after):
-                    _deeper(
-                        back, g, level, i, w.seats + _SEAT * (i - pair), moves, stacked, t, row, jump, q, at, c, w, one
-                    )
+                    _deeper(back, record, level, i, w.seats + _SEAT * (i - pair), row, q, at, c, w, one)
             pair = after
         begin = end

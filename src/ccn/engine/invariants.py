@@ -84,23 +84,13 @@ def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantM
 def _compiled(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> None:
     """The invariants by the compiled kernel, or back; what is written is zero before."""
     from ccn.engine import kernels
-    from ccn.engine.program import coefficients, invariant_masks
+    from ccn.engine.tape import invariant_records
 
-    axes = max(order, 2)
-    table = coefficients(int(nodes.size.max(initial=1)), axes)
-    index, one = np.zeros((3, axes), np.int64), np.ones(1, f.numpy().dtype)[0]
-    kernels.read(
-        back,
-        invariant_masks(order, axes),
-        table,
-        nodes.size,
-        nodes.row_start(order),
-        f.data_ptr(),
-        result.data_ptr(),
-        f.shape[1],
-        index,
-        one,
-    )
+    channels = f.shape[1]
+    records, _held = invariant_records(order, int(nodes.size.max(initial=1)), channels)
+    index, one = np.zeros(max(order, 2), np.int64), np.ones(1, f.numpy().dtype)[0]
+    start = nodes.row_start(order)
+    kernels.read(back, records, nodes.size, start, f.data_ptr(), result.data_ptr(), channels, index.ctypes.data, one)
 
 
 class _Invariants(torch.autograd.Function):

@@ -1,9 +1,10 @@
 """The compiled kernels: a plan run graph by graph, with nothing of order k+1 and no index maps.
 
-They read what is linear in the sum of part sizes (:class:`~ccn.engine.layout.Layout`) and a
-:class:`~ccn.engine.program.Program`. Of each graph the children's reductions and their mixed table, and of each node
-its targets, live in working memory that stays in cache (:class:`~ccn.engine.layout.Work`). The kernels hold no lock of
-the interpreter, so that threads share a batch graph by graph.
+They read what is linear in the sum of part sizes (:class:`~ccn.engine.layout.Layout`), a
+:class:`~ccn.engine.program.Program`, and what it means at parts of each size (:class:`~ccn.engine.tape.Tape`). Of each
+graph the children's reductions and their mixed table, and of each node its targets, live in working memory that stays
+in cache (:class:`~ccn.engine.layout.Work`). The kernels hold no lock of the interpreter, so that threads share a batch
+graph by graph.
 
 Arrays of numbers are given by address (:mod:`ccn.engine.vectors`), 0 for one that is not there.
 """
@@ -13,10 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from ccn.engine.gather import gather
-from ccn.engine.layout import Address, Layout, Work
+from ccn.engine.layout import Layout, Work
 from ccn.engine.program import Program
 from ccn.engine.steps import begin, combine, invariants, make_room, reduce
-from ccn.engine.vectors import add, compiled, copy, fill, finish, keep, multiply, multiply_transposed, total
+from ccn.engine.tape import Address, Records, Tape
+from ccn.engine.vectors import add, compiled, copy, fill, finish, keep, multiply, multiply_transposed, total, whole
 from ccn.ragged import Int
 
 __all__ = ["backward", "forward", "read"]
@@ -25,6 +27,7 @@ __all__ = ["backward", "forward", "read"]
 @compiled
 def forward(
     program: Program,
+    tape: Tape,
     level: Layout,
     first: int,
     end: int,
@@ -52,12 +55,12 @@ def forward(
     bells = len(program.invariants)
     for graph in range(first, end):
         make_room(program, level, graph, n, c, w, one)
-        reduce(False, program, level, graph, f, n, w, one)
+        reduce(False, tape, level, graph, f, n, w, one)
         for s in range(len(program.stages)):
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5]
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
             rows = level.graph_rows[g, graph]
             multiply(
                 False,
@@ -76,20 +79,21 @@ def forward(
             )
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
-            begin(program, level, node, values, c, w, one)
-            gather(False, program, level, node, q, c, w, one)
-            combine(False, program, level, values, node, q, c, w, one)
+            begin(program, tape, level, node, values, w, one)
+            gather(False, program, tape, level, node, q, c, w, one)
+            combine(False, tape, level, values, node, q, c, w, one)
             o, rows = level.rows[node] * c, level.rows[node + 1] - level.rows[node]
             finish(w.targets, rows, c, bias, mask + o if mask else 0, positive, one)
             if output:
                 copy(output, o, w.targets, 0, rows * c, one)
-            masks, m, r = program.invariants, level.size[node], (graph if summed else node) * bells * c
-            invariants(False, masks, level.coefficient, m, w.targets, 0, result, r, c, w.step, w.jump, w.x_at, one)
+            r = (graph if summed else node) * bells * c
+            invariants(False, tape.invariants, level.size[node], w.targets, 0, result, r, c, w.indices, one)
 
 
 @compiled
 def backward(
     program: Program,
+    tape: Tape,
     level: Layout,
     first: int,
     end: int,
@@ -124,25 +128,25 @@ def backward(
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
             o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-            begin(program, level, node, values, c, w, one)
+            begin(program, tape, level, node, values, w, one)
             if g_output:
                 add(w.targets, 0, g_output, o, one, length)
             if g_result:
-                masks, m, r = program.invariants, level.size[node], (graph if summed else node) * bells * c
-                invariants(True, masks, level.coefficient, m, w.targets, 0, g_result, r, c, w.step, w.jump, w.x_at, one)
+                r = (graph if summed else node) * bells * c
+                invariants(True, tape.invariants, level.size[node], w.targets, 0, g_result, r, c, w.indices, one)
             if output:
                 keep(w.targets, output + o * itemsize, length, one, one)
             if mask:
                 keep(w.targets, mask + o, length, one, np.uint8(1))
             total(g_bias, 0, w.targets, 0, c, level.rows[node + 1] - level.rows[node], one, c)
-            combine(True, program, level, values, node, q, c, w, one)
-            gather(True, program, level, node, q, c, w, one)
-        reduce(False, program, level, graph, f, n, w, one)
+            combine(True, tape, level, values, node, q, c, w, one)
+            gather(True, program, tape, level, node, q, c, w, one)
+        reduce(False, tape, level, graph, f, n, w, one)
         for s in range(len(program.stages)):
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
             rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
             multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
         if not g_f:
@@ -152,31 +156,29 @@ def backward(
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = w.table_start[g] + left * c, w.x_start[g] + a * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
             rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
             multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
         for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
             node = level.below_order[at]
             a, b = level.below_rows[node], level.below_rows[node + 1]
             fill(g_f, a * n, (b - a) * n, zero)
-        reduce(True, program, level, graph, g_f, n, w, one)
+        reduce(True, tape, level, graph, g_f, n, w, one)
 
 
 @compiled
 def read(
     back: bool,
-    masks: Int,
-    coefficient: Int,
+    records: Records,
     size: Int,
     rows: Int,
     tensor: Address,
     result: Address,
     c: int,
-    index: Int,
+    index: Address,
     one: float,
 ) -> None:
     """The invariants of all nodes, or back; what is written is zero before."""
-    step, still, x = index[0], index[1], index[2]
+    width = records.every // records.width * c
     for node in range(len(size)):
-        o, r = rows[node] * c, node * len(masks) * c
-        invariants(back, masks, coefficient, size[node], tensor, o, result, r, c, step, still, x, one)
+        invariants(back, records, size[node], tensor, rows[node] * c, result, node * width, c, index, one)

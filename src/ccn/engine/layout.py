@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.engine.maps import Restriction
-from ccn.engine.program import PAIR_SETS, Program, coefficients
+from ccn.engine.program import PAIR_SETS, Program
+from ccn.engine.tape import WHOLE, Address
 from ccn.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["QUANTITY_ORDER", "Address", "Layout", "Work", "build_layout", "room", "work"]
 
-Address = int
 LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
 PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
 QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
@@ -44,8 +44,7 @@ class Layout(NamedTuple):
         matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
         section: (sections,) where each quantity of A that is needed begins, after a 1.
         quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
-        coefficient: (largest m + 1, masks).
-        moves: (largest m + 1, slots, ..) the coefficients of the masks in ``program.slot_moves``.
+        largest: the largest part, here or below.
 
     """
 
@@ -74,8 +73,7 @@ class Layout(NamedTuple):
     value_stride: Int
     section: Int
     quantity_rows: Int
-    coefficient: Int
-    moves: Int
+    largest: int
 
 
 def _by_graph(nodes: Nodes, graphs: int) -> tuple[Int, Int]:
@@ -110,7 +108,6 @@ def build_layout(
     for c, r in restrictions.items():
         columns[:, c] = number[id(r)], *value[c]
     largest = int(max(nodes.size.max(initial=1), below.size.max(initial=1)))
-    coefficient = coefficients(largest, max(order_in, order_out, 2) + 1)
     section = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
     entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
     small: Any = np.empty(0, dtype=np.int32)
@@ -144,33 +141,28 @@ def build_layout(
         value_stride=columns[2],
         section=section[:-1],
         quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
-        coefficient=coefficient,
-        moves=np.ascontiguousarray(coefficient[:, program.slot_moves]),
+        largest=largest,
     )
 
 
 class Work(NamedTuple):
     """Working memory of one thread: the kernels allocate nothing.
 
-    Of a graph: the reductions ``x`` of its children and their ``table``, order after order. Of a node: its
-    ``targets``, the output first, where its quantities of A begin, and which channels of A have anything in it that
-    is not zero: a molecule has few triple bonds, and what they would bring is left out. Then indices of axes and
-    what moves with them, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room`` for so
-    many. ``held`` keeps the arrays behind the addresses.
+    Of a graph: the reductions ``x`` of its children and their ``table``, and where those of each order begin. Of a
+    node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
+    A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
+    Then room for indices of axes, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room``
+    for so many. ``held`` keeps the arrays behind the addresses.
     """
 
     x: Address
-    x_start: Int
+    x_start: Address
     table: Address
-    table_start: Int
+    table_start: Address
     targets: Address
-    target_start: Int
-    section_start: Int
-    live: Int
-    step: Int
-    jump: Int
-    x_at: Int
-    other: Int
+    section_start: Address
+    live: Address
+    indices: Address
     seats: Address
     places: Address
     room: int
@@ -179,7 +171,7 @@ class Work(NamedTuple):
 
 def _lengths(program: Program, level: Layout, n: int, c: int) -> list[int]:
     """Numbers of the reductions, the table and the targets, each from the beginning of a line of the cache on."""
-    m, rows = len(level.coefficient) - 1, level.graph_rows.max(1, initial=0)
+    m, rows = level.largest, level.graph_rows.max(1, initial=0)
     lengths = [
         int(rows @ program.reduced_width) * n,
         int(rows @ program.table_width) * c,
@@ -195,27 +187,24 @@ def room(program: Program, level: Layout, n: int, c: int) -> int:
 
 def work(program: Program, level: Layout, n: int, c: int, held: Address, itemsize: int) -> Work:
     """Working memory for a level from n to c channels; ``held`` has :func:`room` for its numbers."""
-    m, axes = len(level.coefficient) - 1, program.kept.shape[1] + 1
+    m, axes = level.largest, program.kept.shape[1] + 1
     x, table, _ = _lengths(program, level, n, c)
     places = max(PLACES, m + m * m)
-    counts = 3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2
-    counts += len(program.target_order), len(program.sections), len(level.matrix_of), *[axes] * 4
-    numbers = np.split(np.zeros(sum(counts), np.int64), np.cumsum(counts)[:-1])
+    counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
+    counts += [len(program.sections) + 1, len(level.matrix_of), axes]
+    numbers = np.zeros(sum(counts), np.int64)
+    first = (numbers.ctypes.data + starts(counts) * WHOLE).tolist()
     return Work(
         x=held,
-        x_start=numbers[2],
+        x_start=first[2],
         table=held + x * itemsize,
-        table_start=numbers[3],
+        table_start=first[3],
         targets=held + (x + table) * itemsize,
-        target_start=numbers[4],
-        section_start=numbers[5],
-        live=numbers[6],
-        step=numbers[7],
-        jump=numbers[8],
-        x_at=numbers[9],
-        other=numbers[10],
-        seats=numbers[1].ctypes.data,
-        places=numbers[0].ctypes.data,
+        section_start=first[4],
+        live=first[5],
+        indices=first[6],
+        seats=first[1],
+        places=first[0],
         room=places,
-        held=numbers[0],
+        held=numbers,
     )

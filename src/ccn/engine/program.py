@@ -18,7 +18,7 @@ from ccn.algebra.partitions import set_partitions
 from ccn.engine.plan import STACK, Kind, Plan, Slot
 from ccn.ragged import Int
 
-__all__ = ["FACTORS", "KINDS", "PAIR_SETS", "Program", "coefficients", "invariant_masks", "program"]
+__all__ = ["FACTORS", "KINDS", "PAIR_SETS", "Program", "invariant_masks", "program"]
 
 KINDS: tuple[Kind, ...] = ("total", "trace", "row", "column", "diagonal", "entry")
 FACTORS = ("one", "row", "column", "matrix", "multiply")
@@ -65,13 +65,6 @@ class Program(NamedTuple):
     summed: Int
     reduced_width: Int
     invariants: Int
-
-
-def coefficients(largest: int, axes: int) -> Int:
-    """(largest+1, 2^axes) ``coefficient(m, mask)``, the sum of m^a over the bits a of the mask."""
-    power = np.arange(largest + 1)[:, None] ** np.arange(axes)
-    bits = np.arange(1 << axes)[:, None] >> np.arange(axes) & 1
-    return power @ bits.T
 
 
 def _mask(axes: Iterable[int]) -> int:

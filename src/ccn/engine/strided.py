@@ -7,9 +7,8 @@ on arrays whose elements are rows of channels; the gradient of a step is the ste
 
 from __future__ import annotations
 
-from ccn.engine.layout import Address
-from ccn.engine.vectors import add, apart, compiled, inlined, total
-from ccn.ragged import Int
+from ccn.engine.tape import Address
+from ccn.engine.vectors import add, apart, compiled, inlined, put, total, whole
 
 __all__ = ["strided"]
 
@@ -50,23 +49,34 @@ def _plane(
 
 @compiled
 def _space(
-    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+    to: Address,
+    i: int,
+    step: Address,
+    source: Address,
+    j: int,
+    jump: Address,
+    axes: int,
+    m: int,
+    n: int,
+    w: float,
+    index: Address,
 ) -> None:
     """:func:`strided` for any number of indices."""
+    apart()
     for a in range(axes):
-        index[a] = 0
+        put(index, a, 0)
     while True:
-        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], 2, m, n, w)
+        _plane(to, i, whole(step, 0), whole(step, 1), source, j, whole(jump, 0), whole(jump, 1), 2, m, n, w)
         axis = 2
         while axis < axes:
-            index[axis] += 1
-            i += step[axis]
-            j += jump[axis]
-            if index[axis] < m:
+            put(index, axis, whole(index, axis) + 1)
+            i += whole(step, axis)
+            j += whole(jump, axis)
+            if whole(index, axis) < m:
                 break
-            index[axis] = 0
-            i -= m * step[axis]
-            j -= m * jump[axis]
+            put(index, axis, 0)
+            i -= m * whole(step, axis)
+            j -= m * whole(jump, axis)
             axis += 1
         if axis >= axes:
             return
@@ -74,12 +84,25 @@ def _space(
 
 @inlined
 def strided(
-    to: Address, i: int, step: Int, source: Address, j: int, jump: Int, axes: int, m: int, n: int, w: float, index: Int
+    to: Address,
+    i: int,
+    step: Address,
+    source: Address,
+    j: int,
+    jump: Address,
+    axes: int,
+    m: int,
+    n: int,
+    w: float,
+    index: Address,
 ) -> None:
-    """``to[i + sum_a step_a x_a ..] += w * source[j + sum_a jump_a x_a ..]``, n numbers each, for all x < m."""
+    """``to[i + sum_a step_a x_a ..] += w * source[j + sum_a jump_a x_a ..]``, n numbers each, for all x < m.
+
+    The steps are read by address, and where there are more than two, ``index`` is written to.
+    """
     if axes == 0:
         add(to, i, source, j, w, n)
     elif axes > 2:
         _space(to, i, step, source, j, jump, axes, m, n, w, index)
     else:
-        _plane(to, i, step[0], step[1], source, j, jump[0], jump[1], axes, m, n, w)
+        _plane(to, i, whole(step, 0), whole(step, 1), source, j, whole(jump, 0), whole(jump, 1), axes, m, n, w)

@@ -33,6 +33,7 @@ __all__ = [
     "multiply_transposed",
     "put",
     "total",
+    "whole",
 ]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
@@ -133,6 +134,13 @@ def put(typing: Any, address: Any, place: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.intp, types.intp, value), code
+
+
+@inlined
+def whole(address: int, place: int) -> int:
+    """The whole number at a place."""
+    found: int = get(address, place, place)
+    return found
 
 
 def _adder(lanes: int) -> Any:
@@ -338,7 +346,10 @@ def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
 
 
 def _multiplier(rows: int, lanes: int) -> Any:
-    """``to[r, :lanes] = sum_k x[r, k] w[k, :lanes]``, or added, for ``rows`` rows, which stay in registers."""
+    """``to[r, :lanes] = sum_k x[r, k] w[k, :lanes]``, or added, for ``rows`` rows, which stay in registers.
+
+    Rows of ``to`` are ``along`` numbers apart, those of w ``row``; x[r, k] is at ``r pace + k stride``.
+    """
 
     @_emitted
     def step(
@@ -350,6 +361,7 @@ def _multiplier(rows: int, lanes: int) -> Any:
         x: Any,
         j: Any,
         pace: Any,
+        stride: Any,
         k: Any,
         w: Any,
         m: Any,
@@ -357,35 +369,96 @@ def _multiplier(rows: int, lanes: int) -> Any:
         like: Any,
     ) -> Any:
         def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            adds_, to_, i_, along_, x_, j_, pace_, k_, w_, m_, row_, _ = args
+            adds_, to_, i_, along_, x_, j_, pace_, stride_, k_, w_, m_, row_, _ = args
             kind, size = context.get_value_type(like), _bytes(like)
             count = [ir.Constant(i_.type, r) for r in range(rows)]
             into = [_pointer(builder, kind, to_, builder.add(i_, builder.mul(r, along_)), lanes) for r in count]
-            zero = ir.Constant(ir.VectorType(kind, lanes), None)
-            held = [cgutils.alloca_once(builder, zero.type) for _ in into]
+            first = [builder.add(j_, builder.mul(r, pace_)) for r in count]
+            vector = kind if lanes == 1 else ir.VectorType(kind, lanes)
+            zero = ir.Constant(vector, 0.0 if lanes == 1 else None)
+            held = [cgutils.alloca_once(builder, vector) for _ in into]
             for p, total in zip(into, held, strict=True):
                 builder.store(builder.select(adds_, builder.load(p, align=size), zero), total)
             with cgutils.for_range(builder, k_) as loop:
                 place = builder.add(m_, builder.mul(loop.index, row_))
                 weights = builder.load(_pointer(builder, kind, w_, place, lanes), align=size)
-                for r, total in zip(count, held, strict=True):
-                    at = builder.add(builder.add(j_, builder.mul(r, pace_)), loop.index)
-                    number = builder.load(_pointer(builder, kind, x_, at))
-                    summed = _fused(builder, builder.load(total), _spread(builder, number, lanes), weights)
-                    builder.store(summed, total)
+                step = builder.mul(loop.index, stride_)
+                for start, total in zip(first, held, strict=True):
+                    number = builder.load(_pointer(builder, kind, x_, builder.add(start, step)))
+                    spread = number if lanes == 1 else _spread(builder, number, lanes)
+                    builder.store(_fused(builder, builder.load(total), spread, weights), total)
             for p, total in zip(into, held, strict=True):
                 builder.store(builder.load(total), p, align=size)
             return context.get_dummy_value()
 
-        return types.void(types.boolean, *[types.intp] * 10, like), code
+        return types.void(types.boolean, *[types.intp] * 11, like), code
 
     return step
 
 
-_multiply4x16, _multiply1x16, _multiply4x4, _multiply1x4 = (_multiplier(r, lanes) for lanes in (16, 4) for r in (4, 1))
+# Six rows of 16 numbers fill twelve registers of the sixteen that there are, and leave four for what is multiplied.
+_multiply6, _multiply5, _multiply4, _multiply3, _multiply2, _multiply1 = (_multiplier(r, 16) for r in range(6, 0, -1))
+_multiply4x4, _multiply1x4, _multiply1x1 = _multiplier(4, 4), _multiplier(1, 4), _multiplier(1, 1)
 
 
 @compiled
+def _product(
+    adds: bool,
+    to: int,
+    i: int,
+    along: int,
+    x: int,
+    j: int,
+    pace: int,
+    stride: int,
+    rows: int,
+    k: int,
+    w: int,
+    m: int,
+    row: int,
+    n: int,
+    like: float,
+) -> None:
+    """``to = x w``, or added to it, for any strides of x (rows, k)."""
+    apart()
+    column = 0
+    while column + 16 <= n:
+        a, b, d, left = i + column, j, m + column, rows
+        while left >= 6:
+            _multiply6(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+            a += 6 * along
+            b += 6 * pace
+            left -= 6
+        if left == 5:
+            _multiply5(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+        elif left == 4:
+            _multiply4(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+        elif left == 3:
+            _multiply3(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+        elif left == 2:
+            _multiply2(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+        elif left == 1:
+            _multiply1(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+        column += 16
+    while column + 4 <= n:
+        r = 0
+        while r + 4 <= rows:
+            a, b = i + r * along + column, j + r * pace
+            _multiply4x4(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+            r += 4
+        while r < rows:
+            a, b = i + r * along + column, j + r * pace
+            _multiply1x4(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+            r += 1
+        column += 4
+    while column < n:
+        for r in range(rows):
+            a, b = i + r * along + column, j + r * pace
+            _multiply1x1(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+        column += 1
+
+
+@inlined
 def multiply(
     adds: bool,
     to: int,
@@ -405,89 +478,12 @@ def multiply(
 
     Rows are ``along`` and ``pace`` numbers apart.
     """
-    column = 0
-    while column + 4 <= n:
-        wide = column + 16 <= n
-        r = 0
-        while r + 4 <= rows:
-            if wide:
-                _multiply4x16(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
-            else:
-                _multiply4x4(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
-            r += 4
-        while r < rows:
-            if wide:
-                _multiply1x16(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
-            else:
-                _multiply1x4(adds, to, i + r * along + column, along, x, j + r * pace, pace, k, w, m + column, n, like)
-            r += 1
-        column += 16 if wide else 4
-    for r in range(rows):
-        for c in range(column, n):
-            summed = get(to, i + r * along + c, like) if adds else like - like
-            for a in range(k):
-                summed += get(x, j + r * pace + a, like) * get(w, m + a * n + c, like)
-            put(to, i + r * along + c, summed)
+    _product(adds, to, i, along, x, j, pace, 1, rows, k, w, m, n, n, like)
 
 
-def _outer(rows: int, lanes: int) -> Any:
-    """``w[k, :lanes] += sum_r x[r, k] g[r, :lanes]`` for ``rows`` rows of g, which stay in registers."""
-
-    @_emitted
-    def step(
-        typing: Any, w: Any, m: Any, row: Any, x: Any, j: Any, pace: Any, k: Any, g: Any, i: Any, along: Any, like: Any
-    ) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            w_, m_, row_, x_, j_, pace_, k_, g_, i_, along_, _ = args
-            kind, size = context.get_value_type(like), _bytes(like)
-            count = [ir.Constant(i_.type, r) for r in range(rows)]
-            held = [
-                builder.load(_pointer(builder, kind, g_, builder.add(i_, builder.mul(r, along_)), lanes), align=size)
-                for r in count
-            ]
-            with cgutils.for_range(builder, k_) as loop:
-                into = _pointer(builder, kind, w_, builder.add(m_, builder.mul(loop.index, row_)), lanes)
-                total = builder.load(into, align=size)
-                for r, vector in zip(count, held, strict=True):
-                    at = builder.add(builder.add(j_, builder.mul(r, pace_)), loop.index)
-                    number = builder.load(_pointer(builder, kind, x_, at))
-                    total = _fused(builder, total, _spread(builder, number, lanes), vector)
-                builder.store(total, into, align=size)
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 10, like), code
-
-    return step
-
-
-_outer4x16, _outer1x16, _outer4x4, _outer1x4 = _outer(4, 16), _outer(1, 16), _outer(4, 4), _outer(1, 4)
-
-
-@compiled
+@inlined
 def multiply_transposed(
     w: int, m: int, x: int, j: int, pace: int, rows: int, k: int, g: int, i: int, along: int, n: int, like: float
 ) -> None:
     """``w += x^T g`` with x (rows, k), g (rows, n) and w (k, n); rows are ``pace`` and ``along`` numbers apart."""
-    column = 0
-    while column + 4 <= n:
-        wide = column + 16 <= n
-        r = 0
-        while r + 4 <= rows:
-            if wide:
-                _outer4x16(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
-            else:
-                _outer4x4(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
-            r += 4
-        while r < rows:
-            if wide:
-                _outer1x16(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
-            else:
-                _outer1x4(w, m + column, n, x, j + r * pace, pace, k, g, i + r * along + column, along, like)
-            r += 1
-        column += 16 if wide else 4
-    for a in range(k):
-        for c in range(column, n):
-            total = get(w, m + a * n + c, like)
-            for r in range(rows):
-                total += get(x, j + r * pace + a, like) * get(g, i + r * along + c, like)
-            put(w, m + a * n + c, total)
+    _product(True, w, m, n, x, j, 1, pace, k, rows, g, i, along, n, like)

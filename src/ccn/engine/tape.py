@@ -1,0 +1,155 @@
+"""A program for parts of every size and for so many channels: all that a kernel would else work out at every node.
+
+A record says how one piece of a program moves at a node of m atoms: how many numbers it goes ahead where an index along
+an axis goes ahead by one, and where it begins. Records are whole numbers in a row, kernels read them by address: what a
+small part costs is mostly what is looked up for it.
+
+Records, with n the number of axes that a program has at most:
+
+========== ==========================================================================================================
+slot       order, channel, column, jump of the table, start of the target, section + 1, step and lean of the stack,
+           step and lean of each axis (2 n)
+target     factor, channel, contracted axis, section + 1, axes, start, number of new groups, lead, steps in the output
+           (n), steps in the target (n), steps of the new groups (n)
+reduction  order, column, numbers in a row of X, whether it holds the centre, step of the centre, axes, steps in X (n),
+           steps in F (n)
+invariant  axes, steps in the tensor (n), steps in the result, which are 0 (n)
+========== ==========================================================================================================
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ccn.engine.plan import Plan
+from ccn.engine.program import Program, invariant_masks, program
+from ccn.ragged import Int, starts
+
+__all__ = ["Address", "Records", "Tape", "invariant_records", "tape"]
+
+Address = int
+WHOLE = 8  # bytes of a number
+
+
+class Records(NamedTuple):
+    """Records of ``width`` bytes, of which each part size has ``every`` bytes, one size after another."""
+
+    first: Address
+    every: int
+    width: int
+
+
+class Tape(NamedTuple):
+    """The records of a program, and for every size the numbers that the targets of a node have; ``held`` keeps them."""
+
+    slots: Records
+    targets: Records
+    reductions: Records
+    invariants: Records
+    length: Address
+    held: Int
+
+
+def _coefficients(largest: int, axes: int) -> Int:
+    """(largest+1, 2^axes) ``coefficient(m, mask)``, the sum of m^a over the bits a of the mask."""
+    power = np.arange(largest + 1)[:, None] ** np.arange(axes)
+    bits = np.arange(1 << axes)[:, None] >> np.arange(axes) & 1
+    return power @ bits.T
+
+
+def _table(*columns: Int) -> Int:
+    """(sizes, records, numbers) from columns (sizes or 1, records or 1), or of several numbers each."""
+    wide = [x[..., None] if x.ndim == 2 else x for x in columns]
+    shape = np.broadcast_shapes(*(x.shape[:2] for x in wide))
+    made = np.concatenate([np.broadcast_to(x, (*shape, x.shape[2])) for x in wide], axis=2, dtype=np.int64)
+    return np.ascontiguousarray(made)
+
+
+def _records(at: Address, table: Int) -> Records:
+    _, count, width = table.shape
+    return Records(at, count * width * WHOLE, width * WHOLE)
+
+
+def _invariants(order: int, largest: int, c: int) -> Int:
+    axes = max(order, 2)
+    masks = invariant_masks(order, axes)
+    steps = _coefficients(largest, axes)[:, masks[:, 1:]] * c
+    return _table(masks[None, :, 0], steps, np.zeros_like(steps))
+
+
+@lru_cache(maxsize=64)
+def invariant_records(order: int, largest: int, c: int) -> tuple[Records, Int]:
+    """The invariants of tensors of an order, for parts of up to ``largest`` atoms and c channels; and the array."""
+    table = _invariants(order, largest, c)
+    return _records(table.ctypes.data, table), table
+
+
+@lru_cache(maxsize=256)
+def tape(plan: Plan, largest: int, n: int, c: int) -> Tape:
+    """The records of a plan from n to c channels, for parts of up to ``largest`` atoms."""
+    *tables, length = _tables(program(plan), largest, n, c)
+    tables.append(_invariants(plan.order_out, largest, c))
+    held = np.concatenate([t.reshape(-1) for t in (*tables, length)])
+    at = held.ctypes.data + starts([t.size for t in tables]) * WHOLE
+    slots, targets, reductions, invariants = (_records(int(a), t) for a, t in zip(at, tables, strict=False))
+    return Tape(slots, targets, reductions, invariants, int(at[-1]), held)
+
+
+def _tables(program: Program, largest: int, n: int, c: int) -> tuple[Int, Int, Int, Int]:
+    """The records of slots, targets and reductions, and the numbers of the targets."""
+    axes = program.kept.shape[1]
+    coefficient = _coefficients(largest, max(program.order_in, program.order_out, 2) + 1)
+    power = coefficient[:, 1 << np.arange(axes)]
+    length = coefficient[:, 1 << program.target_order] * c
+    start = np.cumsum(length, axis=1) - length
+
+    order, column, target, section, channel = program.slots[:, 1:].T
+    moves = coefficient[:, program.slot_moves]
+    slots = _table(
+        order[None],
+        channel[None],
+        column[None] * c,
+        program.table_width[order][None] * c,
+        start[:, target],
+        section[None] + 1,
+        moves[:, :, axes] * c,
+        moves[:, :, -1],
+        np.stack([moves[:, :, :axes] * c, moves[:, :, axes + 1 : -1]], axis=3).reshape(largest + 1, -1, 2 * axes),
+    )
+
+    factor, channel, contracted, section, news = program.factors.T
+    multiplies = factor == 4
+    lead = coefficient[:, [1 << max(0, program.order_out - 1)]] * c
+    targets = _table(
+        factor[None],
+        channel[None],
+        contracted[None],
+        section[None] + 1,
+        (program.target_order - multiplies)[None],
+        start,
+        news[None],
+        lead,
+        coefficient[:, program.target_axes] * c,
+        power[:, None].repeat(len(factor), 1) * c,
+        coefficient[:, program.target_new] * c,
+    )
+
+    order, column, sums, held = program.reductions.T
+    row = program.reduced_width[order] * n
+    index = np.arange(axes)
+    kept = index < order[:, None]
+    summed = np.take_along_axis(program.summed, np.maximum(index - order[:, None], 0), axis=1)
+    reductions = _table(
+        order[None],
+        column[None] * n,
+        row[None],
+        held[None],
+        coefficient[:, held] * n,
+        (order + sums)[None],
+        np.where(kept, power[:, None] * row[:, None], 0),
+        coefficient[:, np.where(kept, program.kept, summed)] * n,
+    )
+    return slots, targets, reductions, length.sum(1)
