@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -182,8 +183,9 @@ class CCN(nn.Module):
         check_memory([x.nodes for x in scheme.levels], self.orders[above], self.channels[above], dtype, b.device)
         matrices = Matrices(b, self.adjacency_channels, dtype)
         features = self.embedding(b.features.to(dtype))
-        atom = torch.from_numpy(scheme.leaves.parts).to(b.device)
-        done = [Activation(features[atom], scheme.leaves, self.orders[0])]
+        if not np.array_equal(scheme.leaves.parts, np.arange(b.n)):
+            features = features[torch.from_numpy(scheme.leaves.parts).to(b.device)]
+        done = [Activation(features, scheme.leaves, self.orders[0])]
         yield done[0]
         for number, (layer, level) in enumerate(zip(self.layers, scheme.levels, strict=False), start=1):
             if level.skip is not None:

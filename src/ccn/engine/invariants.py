@@ -121,8 +121,8 @@ class _Invariants(torch.autograd.Function):
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order."""
-    if order == 0:
-        return f  # a scalar is invariant itself
+    if len(f) == len(nodes):  # scalars, or parts of one atom: all invariants are the entry itself
+        return f if order == 0 else f.repeat(1, bell(order))
     result: Tensor = _Invariants.apply(f.contiguous(), nodes, order)  # type: ignore[no-untyped-call]
     return result
 

@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from ccn.algebra.partitions import bell
 from ccn.engine.invariants import invariants, over_graphs
 from ccn.errors import ConfigurationError
 from ccn.schemes.packed import Nodes
@@ -64,7 +65,11 @@ class Activation:
 
     def per_graph(self, graphs: int) -> Tensor:
         """The invariants summed over the nodes of each graph."""
-        return over_graphs(self.invariants, self.nodes, graphs) if self.totals is None else self.totals
+        if self.totals is not None:
+            return self.totals
+        if len(self.data) == len(self.nodes):  # one entry each, which is every invariant of its tensor
+            return over_graphs(self.data, self.nodes, graphs).repeat(1, bell(self.order))
+        return over_graphs(self.invariants, self.nodes, graphs)
 
     def per_atom(self, atoms: int) -> Tensor:
         """The invariants of the nodes anchored at each atom, added up; zero where there is none."""
