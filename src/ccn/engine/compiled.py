@@ -85,7 +85,7 @@ class _Call:
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
         held = scratch(threads, room(self.program, self.layout, n, c), self.values)
-        records = tape(self.plan, 1 << int(self.layout.largest).bit_length(), n, c)  # few sizes, for many batches
+        records = tape(self.plan, self.layout.sizes, n, c)
         left = count()
 
         def take(thread: int) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ccn.engine.layout import Layout, Work
 from ccn.engine.program import Program
-from ccn.engine.tape import Address, Tape
+from ccn.engine.tape import Address, Tape, of_size
 from ccn.engine.vectors import add, apart, compiled, get, inlined, put, whole
 
 __all__ = ["gather"]
@@ -180,7 +180,7 @@ def gather(
 
         target[sum_a step_a p(x_a)] += q[sum_a lean_a p(x_a)] * table[x].
     """
-    first, width = tape.slots.first + tape.slots.every * level.size[node], tape.slots.width
+    first, width = of_size(tape.slots, level.size[node]), tape.slots.width
     begin = 0
     while begin < len(program.slots):
         pairs, deepest = program.slots[begin, 0], 0

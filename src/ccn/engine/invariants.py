@@ -84,10 +84,10 @@ def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantM
 def _compiled(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> None:
     """The invariants by the compiled kernel, or back; what is written is zero before."""
     from ccn.engine import kernels
-    from ccn.engine.tape import invariant_records
+    from ccn.engine.tape import invariant_records, part_sizes
 
     channels = f.shape[1]
-    records, _held = invariant_records(order, int(nodes.size.max(initial=1)), channels)
+    records, _held = invariant_records(order, part_sizes(nodes.size), channels)
     index, one = np.zeros(max(order, 2), np.int64), np.ones(1, f.numpy().dtype)[0]
     start = nodes.row_start(order)
     kernels.read(back, records, nodes.size, start, f.data_ptr(), result.data_ptr(), channels, index.ctypes.data, one)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ccn.engine.maps import Restriction
 from ccn.engine.program import PAIR_SETS, Program
-from ccn.engine.tape import WHOLE, Address
+from ccn.engine.tape import WHOLE, Address, part_sizes
 from ccn.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
@@ -44,6 +44,7 @@ class Layout(NamedTuple):
         matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
         section: (sections,) where each quantity of A that is needed begins, after a 1.
         quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
+        sizes: the part sizes, here or below, that a tape has records of.
         largest: the largest part, here or below.
 
     """
@@ -73,6 +74,7 @@ class Layout(NamedTuple):
     value_stride: Int
     section: Int
     quantity_rows: Int
+    sizes: Int
     largest: int
 
 
@@ -107,7 +109,6 @@ def build_layout(
     columns = np.zeros((3, 1 + max(restrictions, default=-1)), dtype=np.int64)
     for c, r in restrictions.items():
         columns[:, c] = number[id(r)], *value[c]
-    largest = int(max(nodes.size.max(initial=1), below.size.max(initial=1)))
     section = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
     entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
     small: Any = np.empty(0, dtype=np.int32)
@@ -141,7 +142,8 @@ def build_layout(
         value_stride=columns[2],
         section=section[:-1],
         quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
-        largest=largest,
+        sizes=part_sizes(nodes.size, below.size),
+        largest=int(max(nodes.size.max(initial=1), below.size.max(initial=1))),
     )
 
 

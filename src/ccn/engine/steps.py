@@ -8,7 +8,7 @@ from __future__ import annotations
 from ccn.engine.layout import QUANTITY_ORDER, Layout, Work
 from ccn.engine.program import Program
 from ccn.engine.strided import strided
-from ccn.engine.tape import WHOLE, Address, Records, Tape
+from ccn.engine.tape import WHOLE, Address, Records, Tape, of_size
 from ccn.engine.vectors import compiled, fill, get, inlined, put, whole
 
 __all__ = ["begin", "combine", "invariants", "make_room", "quantities", "reduce"]
@@ -35,7 +35,7 @@ def reduce(back: bool, tape: Tape, level: Layout, graph: int, f: Address, n: int
     for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
         node = level.below_order[at]
         m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * n
-        record = tape.reductions.first + every * m
+        record = of_size(tape.reductions, m)
         for _ in range(every // width):
             if not (whole(record, 3) and centre < 0):
                 g = whole(record, 0)
@@ -75,7 +75,7 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
 @inlined
 def begin(program: Program, tape: Tape, level: Layout, node: int, values: Address, w: Work, one: float) -> None:
     """Make the targets of a node zero, and note where its quantities of A begin, and which A are not zero."""
-    fill(w.targets, 0, whole(tape.length, level.size[node]), one - one)
+    fill(w.targets, 0, whole(of_size(tape.length, level.size[node]), 0), one - one)
     for s in range(len(program.sections)):
         order = QUANTITY_ORDER[program.sections[s, 0]]
         put(w.section_start, s + 1, level.section[s] + level.quantity_rows[order, node])
@@ -97,7 +97,7 @@ def combine(
     targets, m = w.targets, level.size[node]
     width, every = tape.targets.width, tape.targets.every
     n = (width // WHOLE - 8) // 3
-    record = tape.targets.first + every * m
+    record = of_size(tape.targets, m)
     for _ in range(every // width - 1):
         record += width
         factor, channel = whole(record, 0), whole(record, 1)
@@ -152,7 +152,7 @@ def invariants(
     one: float,
 ) -> None:
     """One row per set partition of the axes: the sum of the entries whose equated indices agree; or back."""
-    record, axes = records.first + records.every * m, (records.width // WHOLE - 1) // 2
+    record, axes = of_size(records, m), (records.width // WHOLE - 1) // 2
     for _ in range(records.every // records.width):
         step, still = record + WHOLE, record + (1 + axes) * WHOLE
         if back:

@@ -2,7 +2,8 @@
 
 A record says how one piece of a program moves at a node of m atoms: how many numbers it goes ahead where an index along
 an axis goes ahead by one, and where it begins. Records are whole numbers in a row, kernels read them by address: what a
-small part costs is mostly what is looked up for it.
+small part costs is mostly what is looked up for it. Parts of up to 64 atoms have records whether they occur or not, so
+that all batches of molecules share them; larger ones only if they do.
 
 Records, with n the number of axes that a program has at most:
 
@@ -26,36 +27,52 @@ import numpy as np
 
 from ccn.engine.plan import Plan
 from ccn.engine.program import Program, invariant_masks, program
+from ccn.engine.vectors import inlined, whole
 from ccn.ragged import Int, starts
 
-__all__ = ["Address", "Records", "Tape", "invariant_records", "tape"]
+__all__ = ["WHOLE", "Address", "Records", "Tape", "invariant_records", "of_size", "part_sizes", "tape"]
 
 Address = int
 WHOLE = 8  # bytes of a number
+_SMALL = np.arange(65)
 
 
 class Records(NamedTuple):
-    """Records of ``width`` bytes, of which each part size has ``every`` bytes, one size after another."""
+    """Records of ``width`` bytes, ``every`` bytes for each part size; ``number`` says which of them is a size's."""
 
     first: Address
     every: int
     width: int
+    number: Address
 
 
 class Tape(NamedTuple):
-    """The records of a program, and for every size the numbers that the targets of a node have; ``held`` keeps them."""
+    """The records of a program, and for each size the numbers that the targets of a node have; ``held`` keeps all."""
 
     slots: Records
     targets: Records
     reductions: Records
     invariants: Records
-    length: Address
+    length: Records
     held: Int
 
 
-def _coefficients(largest: int, axes: int) -> Int:
-    """(largest+1, 2^axes) ``coefficient(m, mask)``, the sum of m^a over the bits a of the mask."""
-    power = np.arange(largest + 1)[:, None] ** np.arange(axes)
+@inlined
+def of_size(records: Records, m: int) -> Address:
+    """The first record of parts of m atoms."""
+    found: int = records.first + records.every * whole(records.number, m)
+    return found
+
+
+def part_sizes(*present: Int) -> Int:
+    """The sizes that have records, in order, where parts of these sizes are present."""
+    large = [x[x >= len(_SMALL)] for x in present]
+    return np.concatenate([_SMALL, np.unique(np.concatenate(large))]) if any(map(len, large)) else _SMALL
+
+
+def _coefficients(sizes: Int, axes: int) -> Int:
+    """(sizes, 2^axes) ``coefficient(m, mask)``, the sum of m^a over the bits a of the mask."""
+    power = sizes[:, None] ** np.arange(axes)
     bits = np.arange(1 << axes)[:, None] >> np.arange(axes) & 1
     return power @ bits.T
 
@@ -64,44 +81,59 @@ def _table(*columns: Int) -> Int:
     """(sizes, records, numbers) from columns (sizes or 1, records or 1), or of several numbers each."""
     wide = [x[..., None] if x.ndim == 2 else x for x in columns]
     shape = np.broadcast_shapes(*(x.shape[:2] for x in wide))
-    made = np.concatenate([np.broadcast_to(x, (*shape, x.shape[2])) for x in wide], axis=2, dtype=np.int64)
-    return np.ascontiguousarray(made)
+    return np.concatenate([np.broadcast_to(x, (*shape, x.shape[2])) for x in wide], axis=2, dtype=np.int64)
 
 
-def _records(at: Address, table: Int) -> Records:
-    _, count, width = table.shape
-    return Records(at, count * width * WHOLE, width * WHOLE)
-
-
-def _invariants(order: int, largest: int, c: int) -> Int:
+def _invariants(order: int, sizes: Int, c: int) -> Int:
     axes = max(order, 2)
     masks = invariant_masks(order, axes)
-    steps = _coefficients(largest, axes)[:, masks[:, 1:]] * c
+    steps = _coefficients(sizes, axes)[:, masks[:, 1:]] * c
     return _table(masks[None, :, 0], steps, np.zeros_like(steps))
 
 
+def _held(sizes: Int, *tables: Int) -> tuple[list[Records], Int]:
+    """Tables (sizes, records, numbers) as records, and the one array that all of them lie in."""
+    number = np.zeros(sizes[-1] + 1, np.int64)
+    number[sizes] = np.arange(len(sizes))
+    held = np.concatenate([number, *(t.reshape(-1) for t in tables)])
+    at = held.ctypes.data + starts([t.size for t in (number, *tables)]) * WHOLE
+    shapes = [t.shape for t in tables]
+    records = [
+        Records(int(a), count * width * WHOLE, width * WHOLE, held.ctypes.data)
+        for a, (_, count, width) in zip(at[1:], shapes, strict=False)
+    ]
+    return records, held
+
+
 @lru_cache(maxsize=64)
-def invariant_records(order: int, largest: int, c: int) -> tuple[Records, Int]:
-    """The invariants of tensors of an order, for parts of up to ``largest`` atoms and c channels; and the array."""
-    table = _invariants(order, largest, c)
-    return _records(table.ctypes.data, table), table
+def _invariant_records(order: int, sizes: bytes, c: int) -> tuple[list[Records], Int]:
+    every = np.frombuffer(sizes, np.int64)
+    return _held(every, _invariants(order, every, c))
+
+
+def invariant_records(order: int, sizes: Int, c: int) -> tuple[Records, Int]:
+    """The invariants of tensors of an order and c channels, for such parts; and the array that holds them."""
+    (records,), held = _invariant_records(order, sizes.tobytes(), c)
+    return records, held
 
 
 @lru_cache(maxsize=256)
-def tape(plan: Plan, largest: int, n: int, c: int) -> Tape:
-    """The records of a plan from n to c channels, for parts of up to ``largest`` atoms."""
-    *tables, length = _tables(program(plan), largest, n, c)
-    tables.append(_invariants(plan.order_out, largest, c))
-    held = np.concatenate([t.reshape(-1) for t in (*tables, length)])
-    at = held.ctypes.data + starts([t.size for t in tables]) * WHOLE
-    slots, targets, reductions, invariants = (_records(int(a), t) for a, t in zip(at, tables, strict=False))
-    return Tape(slots, targets, reductions, invariants, int(at[-1]), held)
+def _tape(plan: Plan, sizes: bytes, n: int, c: int) -> Tape:
+    every = np.frombuffer(sizes, np.int64)
+    slots, targets, reductions, length = _tables(program(plan), every, n, c)
+    records, held = _held(every, slots, targets, reductions, _invariants(plan.order_out, every, c), length)
+    return Tape(*records, held)  # type: ignore[call-arg, arg-type]
 
 
-def _tables(program: Program, largest: int, n: int, c: int) -> tuple[Int, Int, Int, Int]:
+def tape(plan: Plan, sizes: Int, n: int, c: int) -> Tape:
+    """The records of a plan from n to c channels, for such parts."""
+    return _tape(plan, sizes.tobytes(), n, c)
+
+
+def _tables(program: Program, sizes: Int, n: int, c: int) -> tuple[Int, Int, Int, Int]:
     """The records of slots, targets and reductions, and the numbers of the targets."""
     axes = program.kept.shape[1]
-    coefficient = _coefficients(largest, max(program.order_in, program.order_out, 2) + 1)
+    coefficient = _coefficients(sizes, max(program.order_in, program.order_out, 2) + 1)
     power = coefficient[:, 1 << np.arange(axes)]
     length = coefficient[:, 1 << program.target_order] * c
     start = np.cumsum(length, axis=1) - length
@@ -117,7 +149,7 @@ def _tables(program: Program, largest: int, n: int, c: int) -> tuple[Int, Int, I
         section[None] + 1,
         moves[:, :, axes] * c,
         moves[:, :, -1],
-        np.stack([moves[:, :, :axes] * c, moves[:, :, axes + 1 : -1]], axis=3).reshape(largest + 1, -1, 2 * axes),
+        np.stack([moves[:, :, :axes] * c, moves[:, :, axes + 1 : -1]], axis=3).reshape(len(sizes), -1, 2 * axes),
     )
 
     factor, channel, contracted, section, news = program.factors.T
@@ -152,4 +184,4 @@ def _tables(program: Program, largest: int, n: int, c: int) -> tuple[Int, Int, I
         np.where(kept, power[:, None] * row[:, None], 0),
         coefficient[:, np.where(kept, program.kept, summed)] * n,
     )
-    return slots, targets, reductions, length.sum(1)
+    return slots, targets, reductions, length.sum(1)[:, None, None]
