@@ -229,7 +229,10 @@ RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
         name="paper",
         features=Features(molecules="element", vertices="histograms"),
-        network=Network(channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_dropout=0.0),
+        # The paper does not say how its last layers read the root. Chosen on validation; docs/results.md tells how.
+        network=Network(
+            channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_norm="batch", head_dropout=0.0
+        ),
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
     ),
