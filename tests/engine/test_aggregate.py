@@ -267,3 +267,26 @@ def test_threads_share_a_batch() -> None:
         torch.set_num_threads(before)
     for a, b in zip(*found, strict=True):
         assert _relative(a, b) <= TOLERANCE
+
+
+def _star(leaves: int, seed: int) -> ccn.Graph:
+    rng = np.random.default_rng(seed)
+    features = torch.from_numpy(rng.normal(size=(leaves + 1, 2)))
+    return ccn.Graph([(0, leaf) for leaf in range(1, leaves + 1)], features)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_large_parts_beside_small_ones(order: int) -> None:
+    """From 65 atoms on a part has records only where it occurs; the oracle's dense tensors allow order 0 there."""
+    graphs = [_star(leaves, leaves) for leaves in (63, 64, 3, 70)]
+    if order == 0:
+        _check(graphs, order=0, levels=1)
+    net = ccn.CCN(2, 2, order=order, levels=1, channels=2).double()
+    _redraw(net, order)
+    found = []
+    for compiled in (True, False):
+        with patch("ccn.engine.bags._numba", return_value=compiled):
+            out = net(graphs)
+            found.append([out, *torch.autograd.grad(out.pow(2).sum(), list(net.parameters()))])
+    for ours, other in zip(*found, strict=True):
+        assert _relative(ours, other) <= TOLERANCE
