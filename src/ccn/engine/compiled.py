@@ -84,12 +84,13 @@ class _Call:
         one = np.ones(1, self.values.numpy().dtype)[0]
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
-        held = scratch(threads, room(self.program, self.layout, n, c), self.values)
+        lengths = room(self.program, self.layout, n, c)
+        held = scratch(threads, sum(lengths), self.values)
         records = tape(self.plan, self.layout.sizes, n, c)
         left = count()
 
         def take(thread: int) -> None:
-            memory = work(self.program, self.layout, n, c, held[thread].data_ptr(), one.itemsize)
+            memory = work(self.program, self.layout, lengths, held[thread].data_ptr(), one.itemsize)
             while (i := next(left)) < len(shares):
                 values = (self.values, self.quantities, *fixed, *(x[i] for x in own))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)

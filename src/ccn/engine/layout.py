@@ -6,6 +6,7 @@ of a batch and lives in one buffer that is kept between calls.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Layout(NamedTuple):
         size, rows: (nodes,) part sizes, and (nodes+1,) first rows of their tensors of order k'.
         below_size, below_rows: (below,) and (below+1,) the same of the nodes below, of order k.
         local: (k+1, below) first row of each node below among those of its graph, for every order up to k.
-        graph_rows: (k+1, graphs) rows of the nodes below of each graph.
+        graph_rows, most: (k+1, graphs) rows of the nodes below of each graph, and (k+1,) the most of any.
         centre: (below,) place of a node's anchor in its own part, or -1.
         pair_start: (3, nodes+1) first pair of each node in each set of pairs.
         child, stack, place_start: (pairs,) child, place of its anchor, first of its places.
@@ -59,6 +60,7 @@ class Layout(NamedTuple):
     below_rows: Int
     local: Int
     graph_rows: Int
+    most: Int
     centre: Int
     pair_start: Int
     child: Int
@@ -127,6 +129,7 @@ def build_layout(
         below_rows=below.row_start(order_in),
         local=local,
         graph_rows=graph_rows,
+        most=graph_rows.max(1, initial=0),
         centre=below.centre,
         pair_start=np.stack([a + np.searchsorted(p.parent, every) for a, p in zip(first, sets, strict=False)]),
         child=np.concatenate([p.child for p in sets]),
@@ -171,31 +174,24 @@ class Work(NamedTuple):
     held: Int
 
 
-def _lengths(program: Program, level: Layout, n: int, c: int) -> list[int]:
-    """Numbers of the reductions, the table and the targets, each from the beginning of a line of the cache on."""
-    m, rows = level.largest, level.graph_rows.max(1, initial=0)
-    lengths = [
-        int(rows @ program.reduced_width) * n,
-        int(rows @ program.table_width) * c,
-        int((m**program.target_order).sum()) * c,
-    ]
-    return [-(-x // LINE) * LINE for x in lengths]
+def room(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
+    """Numbers of the reductions, the table and the targets of a level from n to c channels, each in whole lines."""
+    x, table = (int(level.most @ width) for width in (program.reduced_width, program.table_width))
+    targets = sum(level.largest**order for order in program.target_order.tolist())
+    x, table, targets = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c))
+    return x, table, targets
 
 
-def room(program: Program, level: Layout, n: int, c: int) -> int:
-    """Numbers of working memory that a thread needs for a level from n to c channels."""
-    return sum(_lengths(program, level, n, c))
-
-
-def work(program: Program, level: Layout, n: int, c: int, held: Address, itemsize: int) -> Work:
-    """Working memory for a level from n to c channels; ``held`` has :func:`room` for its numbers."""
+def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: Address, itemsize: int) -> Work:
+    """Working memory for a level; ``held`` has room for its numbers, which are :func:`room`."""
     m, axes = level.largest, program.kept.shape[1] + 1
-    x, table, _ = _lengths(program, level, n, c)
+    x, table, _ = lengths
     places = max(PLACES, m + m * m)
     counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
     counts += [len(program.sections) + 1, len(level.matrix_of), axes]
-    numbers = np.zeros(sum(counts), np.int64)
-    first = (numbers.ctypes.data + starts(counts) * WHOLE).tolist()
+    numbers = np.empty(sum(counts), np.int64)
+    first = [numbers.ctypes.data + WHOLE * start for start in accumulate(counts, initial=0)]
+    numbers[sum(counts[:4])] = 0  # where quantities of A begin that are none
     return Work(
         x=held,
         x_start=first[2],
