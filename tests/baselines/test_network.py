@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from labelled import labelled
 
@@ -40,3 +41,17 @@ def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None
     other = made(folder=folder).fit(graphs, -y)
     assert other.predict(graphs).mean() < 0
     assert load(other.save(tmp_path / "model")).folder is None
+
+
+def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = labelled(30, seed=3)
+    y = np.array([float(g.n) for g in graphs])
+    rates: tuple[dict[str, Any], ...] = ({"learning_rate": 1e-5}, {"learning_rate": 1e-2})
+    alone = made(choices=rates[1:]).fit(graphs, y)
+    monkeypatch.setattr("ccn.baselines.network.MANY", 20)
+    drawn = made(choices=rates, folder=str(tmp_path)).fit(graphs, y)
+    assert drawn.chosen_ == [rates[1]]
+    assert {f.name for f in tmp_path.iterdir()} == {"0-0-few", "0-1-few", "1-0-few", "1-1-few", "1-0", "1-1"}
+    np.testing.assert_allclose(drawn.predict(graphs), alone.predict(graphs), rtol=1e-5)

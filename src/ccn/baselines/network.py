@@ -6,7 +6,7 @@ import shutil
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ccn.baselines.choice import MANY
 from ccn.baselines.estimator import Baseline, Given
 from ccn.errors import ConfigurationError, FileError
 from ccn.pack import Pack
@@ -41,7 +42,8 @@ class NetworkMethod(Baseline):
     Args:
         settings: fields of the recipe in place of the method's own, such as ``{"epochs": 10}``.
         choices: such settings that are tried one after another, the best on the validation part being kept; by default
-            the method's own.
+            the method's own. Of more than :data:`ccn.baselines.choice.MANY` training rows, so many are drawn to
+            choose with, and what is chosen then learns from all.
         validation_fraction: share of the training rows kept to stop and choose by where no validation part is given.
         time_limit: seconds of training, after which the best so far is kept.
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
@@ -117,30 +119,41 @@ class NetworkMethod(Baseline):
         graphs = self.inputs_.vertices(given.graphs)
         self._fit_preparation(graphs.select(rows))
         examples = Examples(self._prepared(graphs), given.targets, rows, held)
-        tried = self._tried() if self.choices is None else self.choices
+        tried = list(enumerate(self._tried() if self.choices is None else self.choices))
+        self.earlier_, left = 0.0, self.time_limit
+        if len(tried) > 1 and len(rows) > MANY:
+            few = np.sort(np.random.default_rng(self.random_state).choice(rows, MANY, replace=False))
+            left = None if left is None else left / 2
+            tried = self._best(replace(examples, train=few), tried, left, "-few")
+        self._best(examples, tried, left)
+
+    def _best(
+        self, examples: Examples, tried: list[tuple[int, Mapping[str, Any]]], left: float | None, suffix: str = ""
+    ) -> list[tuple[int, Mapping[str, Any]]]:
+        """Train each of the numbered settings, keep the networks of the best, and tell which it is."""
         best: float | None = None
-        left = self.time_limit
-        self.earlier_ = 0.0
-        for i, settings in enumerate(tried):
-            chosen = base.override(**settings)
+        found = tried[:1]
+        for at, (i, settings) in enumerate(tried):
+            chosen = self.resolved_recipe().override(**settings)
             options = self._options(examples.graphs, self.task_, chosen)
             members = chosen.training.members
             trained = []
             for member in range(members):
                 seed = self._seed(member)
                 net = self._seeded(options, seed)
-                runs = (len(tried) - i) * members - member
+                runs = (len(tried) - at) * members - member
                 began = time.monotonic()
-                place = None if self.folder is None else Path(self.folder) / f"{i}-{member}"
+                place = None if self.folder is None else Path(self.folder) / f"{i}-{member}{suffix}"
                 progress = self._train(net, examples, chosen, seed, place, None if left is None else left / runs)
                 self.earlier_ += max(0.0, progress.seconds - (time.monotonic() - began))
                 left = None if left is None else max(0.0, left - progress.seconds)
                 trained.append((net.eval(), progress))
             first = trained[0][1]
-            if i == 0 or (first.best is not None and better(chosen.training.monitor, first.best, best)):
-                best = first.best
+            if at == 0 or (first.best is not None and better(chosen.training.monitor, first.best, best)):
+                best, found = first.best, [(i, settings)]
                 self.networks_, self.options_, self.recipe_ = tuple(net for net, _ in trained), options, chosen
                 self.chosen_, self.history_ = [dict(settings)], first.history
+        return found
 
     def _train(
         self, net: nn.Module, examples: Examples, chosen: Recipe, seed: int, folder: Path | None, limit: float | None

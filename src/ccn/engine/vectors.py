@@ -159,7 +159,7 @@ def _adder(lanes: int) -> Any:
     return step
 
 
-_add16, _add4 = _adder(16), _adder(4)
+_add16, _add8, _add4 = _adder(16), _adder(8), _adder(4)
 
 
 @compiled
@@ -178,9 +178,14 @@ def _add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
 
 @inlined
 def add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
-    """``to[i : i + n] += w * source[j : j + n]``; rows of 16 channels, the most frequent, without a loop."""
+    """``to[i : i + n] += w * source[j : j + n]``; rows of 8, 16 and 32 channels, the most frequent, without a loop."""
     if n == 16:
         _add16(to, i, source, j, w)
+    elif n == 8:
+        _add8(to, i, source, j, w)
+    elif n == 32:
+        _add16(to, i, source, j, w)
+        _add16(to, i + 16, source, j + 16, w)
     else:
         _add(to, i, source, j, w, n)
 
