@@ -32,7 +32,7 @@ from ccn.training.task import Floats
 __all__ = ["KERNELS", "KernelMachine"]
 
 _ROWS = 2048  # predicted together
-_MANY = 5_000  # rows above which a machine takes long and the validation part alone decides
+_MANY = 2_000  # rows above which eighty machines take long and the validation part alone decides
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 
