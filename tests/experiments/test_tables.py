@@ -79,6 +79,12 @@ def test_hcep_has_fractions_of_the_trees_and_the_rows_of_training() -> None:
     assert given in made.notes
 
 
+def test_settings_that_a_data_set_changed_are_said() -> None:
+    config = {"recipe": {"training": {"members": 2}}, "options": {"settings": {"members": 2, "epochs": 60}}}
+    made = table("kernels", [record("NCI109", "ccn-2-default", test=0.5, config=config)])
+    assert "ccn-2-default on NCI109: ensembles of 2 networks, epochs 60." in made.notes
+
+
 def test_without_trees_there_are_no_fractions() -> None:
     made = table("hcep", [hcep("wl", 0.8)])
     assert made.figures["fraction", "wl"].mean is None

@@ -311,15 +311,18 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
         own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
     rows: dict[str, dict[str, int]] = {}  # by data set and method
     inputs: dict[str, list[str]] = {}
-    ensembles: dict[tuple[str, int], dict[str, None]] = {}  # by method and members the data sets
+    special: dict[tuple[str, str], dict[str, None]] = {}  # by method and what is special there the data sets
     for r in records:
         if r.method not in made.methods or r.status != "done":
             continue
         if "rows" in r.config:
             rows.setdefault(r.dataset, {})[r.method] = r.config["rows"]
         members = r.config.get("recipe", {}).get("training", {}).get("members", 1)
-        if members > 1:
-            ensembles.setdefault((r.method, members), {})[r.dataset] = None
+        changed = r.config.get("options", {}).get("settings") or {}
+        said = [f"ensembles of {members} networks"] if members > 1 else []
+        said += [f"{name} {value}" for name, value in changed.items() if name != "members"]
+        if said:
+            special.setdefault((r.method, ", ".join(said)), {})[r.dataset] = None
     for method in made.methods:
         config = next((r.config for r in records if r.method == method and r.status == "done"), {})
         if "features" in config:
@@ -327,7 +330,7 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
             bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
             inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
     own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
-    own += [f"{method} on {', '.join(on)}: ensembles of {n} networks." for (method, n), on in ensembles.items()]
+    own += [f"{method} on {', '.join(on)}: {what}." for (method, what), on in special.items()]
     fewer = {  # splits of one data set differ by a row or two
         m: f"{m} ({n:,} training rows)" for of in rows.values() for m, n in of.items() if n < 0.9 * max(of.values())
     }
