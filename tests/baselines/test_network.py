@@ -50,7 +50,8 @@ def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(
     y = np.array([float(g.n) for g in graphs])
     rates: tuple[dict[str, Any], ...] = ({"learning_rate": 1e-5}, {"learning_rate": 1e-2})
     alone = made(choices=rates[1:]).fit(graphs, y)
-    monkeypatch.setattr("ccn.baselines.network.MANY", 20)
+    monkeypatch.setattr("ccn.baselines.network._MANY", 20)
+    monkeypatch.setattr("ccn.baselines.network._FEW", (20, 20))
     drawn = made(choices=rates, folder=str(tmp_path)).fit(graphs, y)
     assert drawn.chosen_ == [rates[1]]
     assert {f.name for f in tmp_path.iterdir()} == {"0-0-few", "0-1-few", "1-0-few", "1-1-few", "1-0", "1-1"}

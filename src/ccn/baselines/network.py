@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.baselines.choice import MANY
 from ccn.baselines.estimator import Baseline, Given
 from ccn.errors import ConfigurationError, FileError
 from ccn.pack import Pack
@@ -33,6 +32,8 @@ from ccn.training.task import Floats, Task, make_task
 __all__ = ["NetworkMethod"]
 
 _TOGETHER = 128  # graphs of a batch of predictions
+_MANY = 2_000  # training rows above which a tenth of them, within the bounds that follow, is drawn to choose with
+_FEW = (1_000, 10_000)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,8 +43,8 @@ class NetworkMethod(Baseline):
     Args:
         settings: fields of the recipe in place of the method's own, such as ``{"epochs": 10}``.
         choices: such settings that are tried one after another, the best on the validation part being kept; by default
-            the method's own. Of more than :data:`ccn.baselines.choice.MANY` training rows, so many are drawn to
-            choose with, and what is chosen then learns from all.
+            the method's own. Of more than 2,000 training rows a tenth is drawn to choose with, at least 1,000 and at
+            most 10,000, and what is chosen then learns from all.
         validation_fraction: share of the training rows kept to stop and choose by where no validation part is given.
         time_limit: seconds of training, after which the best so far is kept.
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
@@ -121,8 +122,9 @@ class NetworkMethod(Baseline):
         examples = Examples(self._prepared(graphs), given.targets, rows, held)
         tried = list(enumerate(self._tried() if self.choices is None else self.choices))
         self.earlier_, left = 0.0, self.time_limit
-        if len(tried) > 1 and len(rows) > MANY:
-            few = np.sort(np.random.default_rng(self.random_state).choice(rows, MANY, replace=False))
+        if len(tried) > 1 and len(rows) > _MANY:
+            count = int(np.clip(len(rows) // 10, *_FEW))
+            few = np.sort(np.random.default_rng(self.random_state).choice(rows, count, replace=False))
             left = None if left is None else left / 2
             tried = self._best(replace(examples, train=few), tried, left, "-few")
         self._best(examples, tried, left)
