@@ -5,7 +5,8 @@ from labelled import SMILES
 
 import ccn
 from ccn.baselines import method
-from ccn.baselines.counts import TREES, count_bags
+from ccn.baselines.choice import grid
+from ccn.baselines.counts import MODELS, TREES, _distinct, count_bags
 from ccn.baselines.kernels.bags import matrices
 
 
@@ -30,3 +31,17 @@ def test_the_paper_has_400_trees() -> None:
     y = np.arange(len(SMILES), dtype=float)
     forest = method("forest", "regression", settings={"depth": (2,), "leaf": (1,), "split": (2,)}).fit(SMILES, y)
     assert len(forest.model_[0]) == 400
+
+
+def test_points_that_grow_the_same_trees_are_tried_once() -> None:
+    tried = _distinct(grid(MODELS["boosting"].settings))
+    assert len(tried) == 12
+    assert {(p["leaf"], p["split"]) for p in tried} == {(1, 2), (1, 20), (10, 2)}
+    x = np.random.default_rng(0).integers(0, 5, (80, 4)).astype(float)
+    y = (x.sum(axis=1) % 2).astype(float)
+    one, other = (
+        MODELS["boosting"].make(True, depth=12, leaf=10, split=s, learning_rate=0.1, seed=0, trees=5).fit(x, y)
+        for s in (2, 20)
+    )
+    np.testing.assert_array_equal(one.predict_proba(x), other.predict_proba(x))
+    assert _distinct(grid({"alpha": (1.0, 2.0)})) == [{"alpha": 1.0}, {"alpha": 2.0}]

@@ -100,6 +100,15 @@ MODELS: dict[str, _Model] = {
 }
 
 
+def _distinct(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points without those that grow the trees of an earlier one: less than two leaves' rows are never split."""
+    made: dict[str, dict[str, Any]] = {}
+    for p in points:
+        least = {"split": max(p["split"], 2 * p["leaf"])} if {"leaf", "split"} <= p.keys() else {}
+        made.setdefault(repr(p | least), p)
+    return list(made.values())
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class CountFeatures(Baseline):
     """Lasso, ridge, random forest or gradient boosted trees on counts of vertices and edges by label.
@@ -127,7 +136,7 @@ class CountFeatures(Baseline):
         y = given.targets
         self.scale_ = None if self._classifies else TargetScale.fit(y[train])
         y = y if self.scale_ is None else self.scale_.scale(y)
-        points = grid(MODELS[self.method].settings if self.settings is None else self.settings)
+        points = _distinct(grid(MODELS[self.method].settings if self.settings is None else self.settings))
         self.model_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         for column in y.T:
