@@ -17,6 +17,7 @@ from ccn.baselines.kernels import (
     Graphlet,
     Kernel,
     MultiscaleLaplacian,
+    Parts,
     RandomWalk,
     ShortestPath,
     WLEdge,
@@ -38,10 +39,11 @@ _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 @dataclass(frozen=True)
 class _Choice:
-    """A kernel and the values of its settings that are tried."""
+    """A kernel, and the values of its settings and of the machine's constant that are tried."""
 
     kernel: type[Kernel[Any]]
     settings: Mapping[str, Sequence[Any]]
+    C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
 
 
 KERNELS: dict[str, _Choice] = {
@@ -52,6 +54,7 @@ KERNELS: dict[str, _Choice] = {
     "graphlet": _Choice(Graphlet, {"size": (3, 4), "connected": (False, True)}),
     "random-walk": _Choice(RandomWalk, {"steps": (3, 5), "discount": (0.1, 1.0)}),
     "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
+    "ccn-2-kernel": _Choice(Parts, {"order": (2,), "levels": (3, 5)}, C=(1.0, 3.0, 10.0, 30.0)),
 }
 
 
@@ -60,7 +63,7 @@ class KernelMachine(Baseline):
     """A kernel whose settings are chosen together with the machine's constant C.
 
     Args:
-        C: the values tried.
+        C: the values tried, in place of the method's own.
         settings: values of the kernel's settings that are tried, in place of the method's own.
         folds: of cross-validation.
         refit: fit the last machine on the validation rows too.
@@ -75,7 +78,7 @@ class KernelMachine(Baseline):
 
     """
 
-    C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
+    C: Sequence[float] | None = None
     settings: Mapping[str, Sequence[Any]] | None = None
     folds: int = 5
     refit: bool = False
@@ -92,7 +95,7 @@ class KernelMachine(Baseline):
         y = y if self.scale_ is None else self.scale_.scale(y)
         choice = KERNELS[self.method]
         tried = choice.settings if self.settings is None else self.settings
-        points = grid({**tried, "C": tuple(self.C)})
+        points = grid({**tried, "C": choice.C if self.C is None else tuple(self.C)})
         grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
 
         def gram(point: dict[str, Any]) -> tuple[Kernel[Any], NDArray[Any]]:

@@ -18,6 +18,7 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(
         ("wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk", "multiscale-laplacian"), _KERNELS
     ),
+    "ccn-2-kernel": _KERNELS,
     "ngf": "ccn.baselines.ngf:NeuralFingerprints",
     "pscn": "ccn.baselines.pscn:PatchySAN",
     "gin": "ccn.baselines.gin:GraphIsomorphismNetwork",

@@ -54,7 +54,8 @@ def train(
         Folder for the run; it must be new, or --resume or --overwrite be given.
     method: str
         ccn, or a method that it is compared with: lasso, ridge, forest, boosting, wl, wl-edge, wl-oa, shortest-path,
-        graphlet, random-walk, multiscale-laplacian, ngf, pscn, gin, ccn-1, ccn-2, ccn-2-default, ccn-3-default.
+        graphlet, random-walk, multiscale-laplacian, ngf, pscn, gin, ccn-1, ccn-2, ccn-2-default, ccn-3-default,
+        ccn-2-kernel.
     recipe: str
         Where settings come from that are not given: default, or paper for those of Kondor et al. (2018).
     config: Path

@@ -15,6 +15,7 @@ from ccn.baselines.kernels import (
     Graphlet,
     Kernel,
     MultiscaleLaplacian,
+    Parts,
     RandomWalk,
     ShortestPath,
     WLEdge,
@@ -32,6 +33,8 @@ KERNELS: list[Kernel[Any]] = [
     Graphlet(4, connected=True),
     RandomWalk(3),
     MultiscaleLaplacian(levels=2, anchors=40),
+    Parts(order=1),
+    Parts(order=2, levels=2),
 ]
 PACK = ccn.Pack.of(labelled(30))
 

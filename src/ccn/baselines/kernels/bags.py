@@ -15,9 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.pack import Pack
-from ccn.ragged import Int
+from ccn.ragged import Int, ranges
 
-__all__ = ["Bag", "Names", "edge_names", "graph_of", "matrices", "mix", "name", "row_names", "tally", "vertex_names"]
+__all__ = [
+    "Bag",
+    "Names",
+    "edge_names",
+    "graph_of",
+    "matrices",
+    "mix",
+    "name",
+    "row_names",
+    "tally",
+    "unary",
+    "vertex_names",
+]
 
 Names = NDArray[np.uint64]
 _STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -88,6 +100,13 @@ def tally(graph: NDArray[Any], key: Names, graphs: int, count: NDArray[np.float6
     new[1:] = (graph[1:] != graph[:-1]) | (key[1:] != key[:-1])
     first = np.flatnonzero(new)
     return Bag(graph[first], key[first], np.add.reduceat(weight, first) if len(first) else weight, graphs)
+
+
+def unary(bag: Bag) -> Bag:
+    """A thing that is there c times as c things: products then are ``min(c, d) = sum over k of [c >= k] [d >= k]``."""
+    times = bag.count.astype(np.int64)
+    key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
+    return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)
 
 
 def matrices(*bags: Bag) -> list[Any]:

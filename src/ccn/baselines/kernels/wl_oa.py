@@ -9,29 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from ccn.baselines.kernels.bags import Bag, name
+from ccn.baselines.kernels.bags import Bag, unary
 from ccn.baselines.kernels.kernel import BagKernel
 from ccn.baselines.kernels.wl import label_bags
 from ccn.pack import Pack
-from ccn.ragged import ranges
 
 __all__ = ["WLOptimalAssignment"]
 
 
 @dataclass(frozen=True)
 class WLOptimalAssignment(BagKernel):
-    """The best pairing of vertices by the labels of rounds 0 to ``depth``.
-
-    Its feature map is unary, ``min(c, d) = sum over k of [c >= k] [d >= k]``: a label that occurs c times is c things.
-    """
+    """The best pairing of vertices by the labels of rounds 0 to ``depth``."""
 
     title = "Weisfeiler-Lehman optimal assignment"
     depth: int = 3
 
     def see(self, graphs: Pack) -> Bag:
-        bag = label_bags(graphs, self.depth)
-        times = bag.count.astype(np.int64)
-        key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
-        return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)
+        return unary(label_bags(graphs, self.depth))
