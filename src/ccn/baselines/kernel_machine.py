@@ -54,7 +54,7 @@ KERNELS: dict[str, _Choice] = {
     "graphlet": _Choice(Graphlet, {"size": (3, 4), "connected": (False, True)}),
     "random-walk": _Choice(RandomWalk, {"steps": (3, 5), "discount": (0.1, 1.0)}),
     "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
-    "ccn-2-kernel": _Choice(Parts, {"order": (2,), "levels": (3, 5)}, C=(1.0, 3.0, 10.0, 30.0)),
+    "ccn-2-kernel": _Choice(Parts, {"order": (2,), "levels": (4,), "counted": (True, False)}, C=(1.0, 2.0, 4.0, 8.0)),
 }
 
 

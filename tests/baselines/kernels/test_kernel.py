@@ -34,7 +34,7 @@ KERNELS: list[Kernel[Any]] = [
     RandomWalk(3),
     MultiscaleLaplacian(levels=2, anchors=40),
     Parts(order=1),
-    Parts(order=2, levels=2),
+    Parts(order=2, levels=2, counted=False),
 ]
 PACK = ccn.Pack.of(labelled(30))
 

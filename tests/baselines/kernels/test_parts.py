@@ -45,12 +45,15 @@ def test_a_kind_is_a_rooted_ball(level: int) -> None:
             assert not nx.is_isomorphic(a, b, node_match=lambda x, y: x["label"] == y["label"])
 
 
-def test_common_parts_are_counted() -> None:
+@pytest.mark.parametrize("counted", [True, False])
+def test_common_parts_are_counted(counted: bool) -> None:
     graphs = GRAPHS[:8]
     bags = [Counter(np.concatenate(kinds(ccn.Pack.of([g]), 2, 2)).tolist()) for g in graphs]
+    bags = bags if counted else [Counter(set(bag)) for bag in bags]
     common = np.array([[(a & b).total() for b in bags] for a in bags])
     size = np.sqrt(np.diag(common))
-    np.testing.assert_allclose(Parts(levels=2).gram(graphs), np.exp(common / np.outer(size, size) - 1))
+    found = Parts(levels=2, counted=counted).gram(graphs)
+    np.testing.assert_allclose(found, np.exp(common / np.outer(size, size) - 1))
 
 
 def test_strongly_regular_graphs_need_order_2() -> None:

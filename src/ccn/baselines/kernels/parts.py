@@ -6,7 +6,8 @@ is a hash. All numbers are whole and smaller than 2^53, and so every sum in floa
 the vertices. Two parts are of one *kind* if all their invariants agree: hashes of what differs differ, and a kind
 stands for a part as order k sees it. (At order 0 without A a kind would be a label of Weisfeiler and Lehman.)
 
-With ``c_g(t)`` the parts of kind t in the graph g, over all levels,
+With ``c_g(t)`` the number of parts of kind t in the graph g, over all levels (or 1 where there is one: what matters
+may be that a part occurs at all, as one that makes a molecule toxic),
 
     s(g, h) = sum over t of min(c_g(t), c_h(t)) / sqrt(sum c_g * sum c_h)       the best pairing of parts, in [0, 1]
     k(g, h) = exp(s(g, h) - 1)
@@ -16,7 +17,7 @@ The exponential is a sum over all powers of s, which compare pairs of parts, tri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -91,6 +92,8 @@ def kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
 class Parts(Kernel[Bag]):
     """Parts of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
 
+    ``counted`` says whether it matters how often a kind occurs.
+
     Example:
         >>> from ccn import Graph
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
@@ -101,11 +104,13 @@ class Parts(Kernel[Bag]):
 
     title = "parts of one kind"
     order: int = 2
-    levels: int = 3
+    levels: int = 4
+    counted: bool = True
 
     def see(self, graphs: Pack) -> Bag:
         keys = np.concatenate(kinds(graphs, self.order, self.levels))
-        return unary(tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs)))
+        bag = tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs))
+        return unary(bag) if self.counted else replace(bag, count=np.ones(len(bag.key)))
 
     def compare(self, a: Bag, b: Bag) -> Floats:
         left, right = matrices(a, b)
