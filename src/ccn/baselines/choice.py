@@ -13,10 +13,12 @@ from ccn.errors import ConfigurationError
 from ccn.ragged import Int
 from ccn.training.task import Floats
 
-__all__ = ["MANY", "POINTS", "Round", "best", "grid", "rounds", "success"]
+__all__ = ["MANY", "MANY_DEAR", "POINTS", "Round", "best", "grid", "rounds", "success"]
 
 MANY = 10_000
 """Rows above which choices are made on the validation part alone."""
+MANY_DEAR = 2_000
+"""The same for methods that take long to fit: kernel machines and trees."""
 POINTS = 16
 """The largest number of points of a grid."""
 
@@ -31,17 +33,15 @@ def grid(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     return points
 
 
-def rounds(
-    y: Floats, train: int, folds: int, seed: int, *, classification: bool, many: int | None = None
-) -> list[Round]:
+def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool, dear: bool = False) -> list[Round]:
     """Rows to fit on and rows to judge by, as often as settings are tried.
 
-    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to ``many``
-    rows, by default :data:`MANY`, all of them are dealt into folds, stratified by class; above, the training rows are
-    fitted and the validation rows judge. Rows without a target are in neither.
+    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to
+    :data:`MANY` rows, or :data:`MANY_DEAR`, all of them are dealt into folds, stratified by class; above, the training
+    rows are fitted and the validation rows judge. Rows without a target are in neither.
     """
     known = np.flatnonzero(~np.isnan(y))
-    if len(known) <= (MANY if many is None else many):
+    if len(known) <= (MANY_DEAR if dear else MANY):
         labels = y[known] if classification else None
         dealt = k_fold(len(known), max(2, min(folds, len(known))), seed, labels=labels, validation=False)
         made = [(known[s.train], known[s.test]) for s in dealt]

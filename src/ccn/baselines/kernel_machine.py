@@ -33,7 +33,6 @@ from ccn.training.task import Floats
 __all__ = ["KERNELS", "KernelMachine"]
 
 _ROWS = 2048  # predicted together
-_MANY = 2_000  # rows above which eighty machines take long and the validation part alone decides
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 
@@ -108,7 +107,7 @@ class KernelMachine(Baseline):
         self.machine_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         for column in y.T:
-            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, many=_MANY)
+            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, dear=True)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
                 k = gram(point)[1]
