@@ -29,7 +29,7 @@ def test_cheap_cells_come_first() -> None:
     [
         ("nci", None, None, "'nci' is neither a table nor a data set; choose from kernels, hcep, qm9, expressivity"),
         ("kernels", ["wll"], None, "'wll' is not one of kernels; choose from lasso"),
-        ("mutag", ["wl"], [10], "splits are 0 to 9"),
+        ("mutag", ["wl"], [-1], "splits are numbered from 0"),
         ("NCI1", ["ccn-3-default"], None, "choose from"),
     ],
 )
@@ -51,3 +51,8 @@ def test_the_record_of_a_cell_says_what_decided_it() -> None:
     assert found.config["chosen"][0]["depth"] in (1, 2)
     again = run_cell(cell)
     assert replace(again, seconds=found.seconds) == found
+
+
+def test_kernels_can_have_more_splits() -> None:
+    assert [c.split for c in cells("mutag", ["wl"], range(8, 13))] == list(range(8, 13))
+    assert [c.split for c in cells("hcep", ["wl"], range(5))] == [0]

@@ -16,7 +16,7 @@ FAR = [x - 0.1 + 0.01 * (i % 2) for i, x in enumerate(GOOD)]
 def test_without_records_there_are_the_papers_figures(name: str) -> None:
     made = table(name, [])
     assert all(not f.values and not f.best for f in made.figures.values())
-    assert any(f.quoted for f in made.figures.values()) == (name not in ("expressivity", "qm9-units"))
+    assert any(f.quoted for f in made.figures.values()) == (name not in ("kernels-more", "expressivity", "qm9-units"))
 
 
 def test_means_deviations_the_best_and_what_is_not_worse() -> None:
@@ -30,6 +30,15 @@ def test_means_deviations_the_best_and_what_is_not_worse() -> None:
     assert (near.best, near.close) == (False, corrected_t_test(NEAR, GOOD) >= 0.05) == (False, True)
     assert (far.best, far.close) == (False, False)
     assert any("corrected resampled t-test" in note for note in made.notes)
+
+
+def test_more_splits_have_a_table_of_their_own() -> None:
+    records = accuracies("MUTAG", wl=[*GOOD, 0.1, 0.2], graphlet=NEAR)
+    assert table("kernels", records).figures["MUTAG", "wl"].text(".2f") == "90.10 ± 1.79"
+    more = table("kernels-more", records)
+    assert (more.items, more.methods) == (("MUTAG",), ("wl",))
+    assert len(more.figures["MUTAG", "wl"].values) == 12
+    assert "Splits: 12." in more.notes
 
 
 def test_splits_are_compared_with_themselves_whatever_the_order_of_records() -> None:

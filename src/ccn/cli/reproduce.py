@@ -43,7 +43,8 @@ def reproduce(
     methods: list[str]
         Methods between commas, or one by one; by default those of the table.
     splits: str
-        How many (10), a range (0-4) or a list (0,3,5); by default all.
+        How many (10), a range (0-4) or a list (0,3,5); by default the paper's. Small data sets can have more (100),
+        which `ccn table kernels-more` shows.
     time_limit_per_cell: float
         Seconds after which a cell is ended and recorded as timed out.
     jobs: int

@@ -25,7 +25,7 @@ def table(
     Parameters
     ----------
     name: str
-        kernels, hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, or all.
+        kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, or all.
     results: Path
         Folder of the records.
     format: str
