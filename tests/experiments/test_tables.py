@@ -130,5 +130,5 @@ def test_pairs_are_counted_and_those_of_brec_summed() -> None:
 
 
 def test_a_table_that_is_not() -> None:
-    with pytest.raises(CCNError, match="choose from kernels, hcep"):
+    with pytest.raises(CCNError, match="choose from kernels, kernels-more, hcep"):
         table("mutag", [])

@@ -155,8 +155,8 @@ def cells(
     ]
     if not made:
         raise ConfigurationError(
-            f"{name}: there is no such cell; splits are numbered from 0 for kernels and 0 alone elsewhere, and ccn-3-default is for "
-            f"{', '.join(_SMALL)}"
+            f"{name}: there is no such cell; splits are numbered from 0 for kernels and 0 alone elsewhere, and "
+            f"ccn-3-default is for {', '.join(_SMALL)}"
         )
     return sorted(made, key=cost)
 
