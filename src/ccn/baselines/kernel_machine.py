@@ -28,6 +28,7 @@ from ccn.baselines.objects import from_tensor, to_tensor
 from ccn.features.targets import TargetScale
 from ccn.pack import Pack
 from ccn.ragged import Int
+from ccn.training.recipe import Features
 from ccn.training.task import Floats
 
 __all__ = ["KERNELS", "KernelMachine"]
@@ -38,11 +39,12 @@ _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 @dataclass(frozen=True)
 class _Choice:
-    """A kernel, and the values of its settings and of the machine's constant that are tried."""
+    """A kernel, the values of its settings and of the machine's constant that are tried, and what it sees of atoms."""
 
     kernel: type[Kernel[Any]]
     settings: Mapping[str, Sequence[Any]]
     C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
+    molecules: str = "element"
 
 
 KERNELS: dict[str, _Choice] = {
@@ -53,7 +55,9 @@ KERNELS: dict[str, _Choice] = {
     "graphlet": _Choice(Graphlet, {"size": (3, 4), "connected": (False, True)}),
     "random-walk": _Choice(RandomWalk, {"steps": (3, 5), "discount": (0.1, 1.0)}),
     "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
-    "ccn-2-kernel": _Choice(Parts, {"order": (2,), "levels": (4,), "counted": (True, False)}, C=(1.0, 2.0, 4.0, 8.0)),
+    "ccn-2-kernel": _Choice(
+        Parts, {"order": (2,), "levels": (4,), "counted": (True, False)}, C=(1.0, 2.0, 4.0, 8.0), molecules="compact"
+    ),
 }
 
 
@@ -133,6 +137,9 @@ class KernelMachine(Baseline):
                     seen[kernel] = self._across(kernel, some)
                 found[start : start + len(some), t] = machine.predict(seen[kernel][:, rows])
         return found if self.scale_ is None else self.scale_.restore(found)
+
+    def feature_definition(self) -> Features:
+        return self._features(Features(molecules=KERNELS[self.method].molecules, vertices="given"))
 
     def _machine(self, c: float) -> Any:
         from sklearn.svm import SVC, SVR
