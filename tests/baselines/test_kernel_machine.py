@@ -58,3 +58,26 @@ def test_three_classes() -> None:
     y = np.array([s[-1] for s in SMILES])
     made = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, y)
     assert made.score(SMILES, y) > 0.9
+
+
+@pytest.mark.parametrize("name", ["wl", "ccn-2-kernel", "forest"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_agree_with_predictions(name: str, classes: int) -> None:
+    y = OXYGEN if classes == 2 else np.array([s[-1] if s[-1] in "ON" else "other" for s in SMILES])
+    more: dict[str, Any] = {"trees": 20} if name == "forest" else {}
+    made: Any = method(name, "classification", **more).fit(SMILES, y)
+    found = made.predict_proba(SMILES)
+    assert found.shape == (35, classes)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    assert ((found > 0) & (found < 1)).any()
+    assert (made.classes_[found.argmax(axis=1)] == made.predict(SMILES)).all()
+
+
+def test_probabilities_of_labels(tmp_path: Path) -> None:
+    y = np.stack([OXYGEN == "yes", [("N" in s) for s in SMILES]], axis=1).astype(float)
+    made: Any = method("wl", "classification", settings={}, C=(10.0,)).fit(SMILES, y)
+    found = made.predict_proba(SMILES)
+    assert ((found > 0.5) == made.predict(SMILES)).all()
+    pytest.importorskip("skops")
+    again = ccn.baselines.load(made.save(tmp_path / "made.safetensors"))
+    np.testing.assert_allclose(again.predict_proba(SMILES), found)

@@ -187,6 +187,17 @@ class CountFeatures(Baseline):
         found = np.stack([self._guess(model, x) for model in self.model_], axis=1)
         return found if self.scale_ is None else self.scale_.restore(found)
 
+    def answers(self, graphs: Pack) -> Floats:
+        if not self._classifies or MODELS[self.method].linear:
+            return super().answers(graphs)
+        x = self._counts(count_bags(graphs))
+        found = []
+        for model in self.model_:
+            known = np.zeros((len(x), max(2, len(self.classes_))))
+            known[:, model.classes_.astype(np.int64)] = model.predict_proba(x)
+            found.append(known)
+        return np.stack([p[:, 1] for p in found], axis=1) if self._multilabel else found[0]
+
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = as_tensors({"columns": self.columns_}, "")
         tensors |= {f"model{t}": to_tensor(model) for t, model in enumerate(self.model_)}

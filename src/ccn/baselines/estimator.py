@@ -143,6 +143,13 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
             return found.astype(np.int64)
         return found[:, 0] if self._single and found.shape[1] == 1 else found
 
+    def predict_proba(self, graphs: Any) -> Floats:
+        """(rows, classes), or for several labels (rows, labels) the probability of each."""
+        check_is_fitted(self, "inputs_")
+        if not self._classifies:
+            raise ConfigurationError("a regression has no probabilities; use predict")
+        return self.answers(self.inputs_.vertices(self._read(graphs)))
+
     def score(self, graphs: Any, y: Any = None) -> float:
         """Accuracy, or the coefficient of determination, of the predictions."""
         from sklearn.metrics import accuracy_score, r2_score

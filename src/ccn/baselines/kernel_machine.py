@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
 from torch import Tensor
 
-from ccn.baselines.choice import best, grid, rounds, success
+from ccn.baselines.choice import Round, best, grid, rounds, success
 from ccn.baselines.estimator import Baseline, Given, as_arrays, as_tensors
 from ccn.baselines.kernels import (
     WL,
@@ -77,6 +79,8 @@ class KernelMachine(Baseline):
 
     Attributes:
         kernel_: the chosen kernel, one per target.
+        sharpness_: of classes, one per target: probabilities are the softmax of so many times the machine's scores, a
+            number that makes what is known of rows not fitted on likeliest; the likeliest class is the machine's own.
         support_: the training rows that were used.
 
     """
@@ -110,10 +114,11 @@ class KernelMachine(Baseline):
         self.kernel_: list[Kernel[Any]] = []
         self.machine_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
+        self.sharpness_: list[float] = []
         for column in y.T:
             parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, dear=True)
 
-            def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
+            def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
                 k = gram(point)[1]
                 return float(np.mean([self._try(k, y, rows, held, point["C"]) for rows, held in parts]))
 
@@ -124,19 +129,56 @@ class KernelMachine(Baseline):
             self.kernel_.append(kernel)
             self.machine_.append((made, rows))
             self.chosen_.append(point)
+            if self._classifies:
+                self.sharpness_.append(self._sharpness(k, column, parts, point["C"]))
         self.graphs_ = given.graphs.select(self.support_)
 
     def _infer(self, graphs: Pack) -> Floats:
-        found = np.empty((len(graphs), len(self.machine_)))
-        seen: dict[Kernel[Any], Floats] = {}
-        for start in range(0, len(graphs), _ROWS):
+        found = np.stack(self._each(graphs, lambda t, machine, k: machine.predict(k)), axis=1)
+        return found if self.scale_ is None else self.scale_.restore(found)
+
+    def answers(self, graphs: Pack) -> Floats:
+        if not self._classifies:
+            return self._infer(graphs)
+        found = self._each(graphs, lambda t, machine, k: softmax(self.sharpness_[t] * self._scores(machine, k), axis=1))
+        return np.stack([p[:, 1] for p in found], axis=1) if self._multilabel else found[0]
+
+    def _each(self, graphs: Pack, tell: Callable[[int, Any, Floats], Floats]) -> list[Floats]:
+        """For each target what is told by its machine, of kernels (graphs, rows of the machine)."""
+        found: list[list[Floats]] = [[] for _ in self.machine_]
+        for start in range(0, max(1, len(graphs)), _ROWS):
             some = graphs.select(np.arange(start, min(start + _ROWS, len(graphs))))
-            seen.clear()
+            seen: dict[Kernel[Any], Floats] = {}
             for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
                 if kernel not in seen:
                     seen[kernel] = self._across(kernel, some)
-                found[start : start + len(some), t] = machine.predict(seen[kernel][:, rows])
-        return found if self.scale_ is None else self.scale_.restore(found)
+                found[t].append(tell(t, machine, seen[kernel][:, rows]))
+        return [np.concatenate(of) for of in found]
+
+    def _scores(self, machine: Any, k: Floats) -> Floats:
+        """(rows, classes) the larger the surer; minus infinity for a class that the machine has not seen."""
+        score = machine.decision_function(k)
+        out = np.full((len(k), max(2, len(self.classes_))), -np.inf)
+        out[:, machine.classes_.astype(np.int64)] = np.stack([-score, score], axis=1) / 2 if score.ndim == 1 else score
+        return out
+
+    def _sharpness(self, k: NDArray[Any], y: Floats, parts: list[Round], c: float) -> float:
+        scores, truth = [], []
+        for rows, held in parts:
+            if len(np.unique(y[rows])) > 1:
+                made = self._machine(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
+                scores.append(self._scores(made, k[np.ix_(held, rows)].astype(np.float64)))
+                truth.append(y[held].astype(np.int64))
+        if not scores:
+            return 1.0
+        score, at = np.concatenate(scores), np.concatenate(truth)
+        known = np.isfinite(score[np.arange(len(at)), at])
+        score, at = score[known], at[known]
+
+        def loss(log: float) -> float:
+            return -float(np.mean(log_softmax(np.exp(log) * score, axis=1)[np.arange(len(at)), at]))
+
+        return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
 
     def feature_definition(self) -> Features:
         return self._features(Features(molecules=KERNELS[self.method].molecules, vertices="given"))
@@ -193,6 +235,7 @@ class KernelMachine(Baseline):
             tensors[f"machine{t}"] = to_tensor(machine)
         data = {
             "chosen": self.chosen_,
+            "sharpness": self.sharpness_,
             "kernels": [k.settings() for k in self.kernel_],
             "directed": graphs.directed,
             "self_loops": graphs.self_loops,
@@ -204,7 +247,7 @@ class KernelMachine(Baseline):
         self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
         self.support_ = np.arange(len(self.graphs_))
         self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
-        self.chosen_ = list(data["chosen"])
+        self.chosen_, self.sharpness_ = list(data["chosen"]), list(data["sharpness"])
         self.kernel_, self.machine_ = [], []
         for t, settings in enumerate(data["kernels"]):
             arrays = as_arrays(tensors, f"{t}.")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.baselines.estimator import Baseline, Given
-from ccn.errors import ConfigurationError, FileError
+from ccn.errors import FileError
 from ccn.pack import Pack
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
@@ -201,12 +201,6 @@ class NetworkMethod(Baseline):
         if self.task_.kind == "multilabel":
             return (found > 0.5).astype(np.float64)
         return found.argmax(axis=1, keepdims=True).astype(np.float64) if self._classifies else found
-
-    def predict_proba(self, graphs: Any) -> Floats:
-        """(rows, classes), or for several labels (rows, labels) the probability of each."""
-        if not self._classifies:
-            raise ConfigurationError("a regression has no probabilities; use predict")
-        return self.answers(self.inputs_.vertices(self._read(graphs)))
 
     def _preparation(self) -> dict[str, Any]:
         """What :meth:`_fit_preparation` learned, as plain data."""
