@@ -39,3 +39,10 @@ def test_many_rows_are_judged_by_the_validation_part(monkeypatch: pytest.MonkeyP
     ((rows, held),) = rounds(y, 20, 5, 0, classification=False)
     assert len(held) == 2
     assert len(rows) == 17
+
+
+def test_dear_fits_have_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "MANY_DEAR", 15)
+    y = np.arange(20.0)
+    assert len(rounds(y, 14, 5, 0, classification=False)) == 5
+    assert len(rounds(y, 14, 5, 0, classification=False, dear=True)) == 1

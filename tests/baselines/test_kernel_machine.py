@@ -11,6 +11,7 @@ import ccn
 from ccn.baselines import method
 from ccn.baselines.kernels import WL
 from ccn.datasets.splits import paper_splits
+from ccn.errors import ConfigurationError
 
 
 def test_settings_are_chosen() -> None:
@@ -71,6 +72,47 @@ def test_probabilities_agree_with_predictions(name: str, classes: int) -> None:
     np.testing.assert_allclose(found.sum(axis=1), 1)
     assert ((found > 0) & (found < 1)).any()
     assert (made.classes_[found.argmax(axis=1)] == made.predict(SMILES)).all()
+
+
+def test_ties_of_many_classes_are_broken_alike() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 6, len(SMILES)).astype(str)
+    made: Any = method("wl", "classification", C=(1.0,), settings={"depth": (0,)}).fit(SMILES, y)
+    assert (made.classes_[made.predict_proba(SMILES).argmax(axis=1)] == made.predict(SMILES)).all()
+
+
+def test_sharpness_makes_what_was_held_back_likelier() -> None:
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(len(SMILES)) < 0.3, rng.permutation(OXYGEN), OXYGEN)
+    made: Any = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, y)
+    plain: Any = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, OXYGEN)
+    assert plain.sharpness_[0] > made.sharpness_[0]
+
+
+def test_a_class_in_one_row_only() -> None:
+    made: Any = method("wl", "classification", C=(1.0,), settings={}).fit(SMILES[:3], ["a", "b", "c"])
+    assert made.sharpness_ == [1.0]
+    assert made.predict_proba(SMILES).shape == (35, 3)
+
+
+def test_one_class_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="one class"):
+        method("wl", "classification").fit(SMILES, ["a"] * len(SMILES))
+
+
+def test_training_rows_are_seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Any = method("wl", "classification", C=(1.0,), settings={}).fit(SMILES, OXYGEN)
+    seen: list[int] = []
+    see = WL.see
+
+    def watched(self: WL, graphs: ccn.Pack) -> Any:
+        seen.append(len(graphs))
+        return see(self, graphs)
+
+    monkeypatch.setattr(WL, "see", watched)
+    made.predict(SMILES[:2])
+    made.predict(SMILES[:3])
+    assert seen == [35, 2, 3]
 
 
 def test_probabilities_of_labels(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_more_splits_have_a_table_of_their_own() -> None:
     more = table("kernels-more", records)
     assert (more.items, more.methods) == (("MUTAG",), ("wl",))
     assert len(more.figures["MUTAG", "wl"].values) == 12
-    assert "Splits: 12." in more.notes
+    assert "Splits: 12 of MUTAG." in more.notes
 
 
 def test_splits_are_compared_with_themselves_whatever_the_order_of_records() -> None:

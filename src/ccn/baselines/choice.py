@@ -37,8 +37,8 @@ def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool
     """Rows to fit on and rows to judge by, as often as settings are tried.
 
     The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to
-    :data:`MANY` rows, or :data:`MANY_DEAR`, all of them are dealt into folds, stratified by class; above, the training
-    rows are fitted and the validation rows judge. Rows without a target are in neither.
+    :data:`MANY` rows, or :data:`MANY_DEAR` where fits are ``dear``, all of them are dealt into folds, stratified by
+    class; above, the training rows are fitted and the validation rows judge. Rows without a target are in neither.
     """
     known = np.flatnonzero(~np.isnan(y))
     if len(known) <= (MANY_DEAR if dear else MANY):

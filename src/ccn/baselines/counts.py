@@ -193,7 +193,7 @@ class CountFeatures(Baseline):
         x = self._counts(count_bags(graphs))
         found = []
         for model in self.model_:
-            known = np.zeros((len(x), max(2, len(self.classes_))))
+            known = np.zeros((len(x), len(self.classes_)))
             known[:, model.classes_.astype(np.int64)] = model.predict_proba(x)
             found.append(known)
         return np.stack([p[:, 1] for p in found], axis=1) if self._multilabel else found[0]

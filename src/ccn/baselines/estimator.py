@@ -58,8 +58,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     Args:
         method: the name it has in the registry.
         task: ``classification`` or ``regression``.
-        features: the set of properties of atoms where the rows are SMILES or molecules; by default as the method's
-            recipe says, or the element alone.
+        features: the set of properties of atoms where the rows are SMILES or molecules; by default as the method
+            says, which is the element alone for most.
         hydrogens: then hydrogens are vertices too.
         random_state: same number, same result.
 
@@ -144,7 +144,10 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         return found[:, 0] if self._single and found.shape[1] == 1 else found
 
     def predict_proba(self, graphs: Any) -> Floats:
-        """(rows, classes), or for several labels (rows, labels) the probability of each."""
+        """(rows, classes), or for several labels (rows, labels) the probability of each.
+
+        Linear methods have none, and are sure of what they say.
+        """
         check_is_fitted(self, "inputs_")
         if not self._classifies:
             raise ConfigurationError("a regression has no probabilities; use predict")

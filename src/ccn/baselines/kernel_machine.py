@@ -19,7 +19,7 @@ from ccn.baselines.kernels import (
     Graphlet,
     Kernel,
     MultiscaleLaplacian,
-    Parts,
+    PartKinds,
     RandomWalk,
     ShortestPath,
     WLEdge,
@@ -27,6 +27,7 @@ from ccn.baselines.kernels import (
     stored_gram,
 )
 from ccn.baselines.objects import from_tensor, to_tensor
+from ccn.errors import ConfigurationError
 from ccn.features.targets import TargetScale
 from ccn.pack import Pack
 from ccn.ragged import Int
@@ -58,7 +59,10 @@ KERNELS: dict[str, _Choice] = {
     "random-walk": _Choice(RandomWalk, {"steps": (3, 5), "discount": (0.1, 1.0)}),
     "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
     "ccn-2-kernel": _Choice(
-        Parts, {"order": (2,), "levels": (4,), "counted": (True, False)}, C=(1.0, 2.0, 4.0, 8.0), molecules="compact"
+        PartKinds,
+        {"order": (2,), "levels": (4,), "counted": (True, False)},
+        C=(1.0, 2.0, 4.0, 8.0),
+        molecules="compact",
     ),
 }
 
@@ -115,7 +119,11 @@ class KernelMachine(Baseline):
         self.machine_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         self.sharpness_: list[float] = []
-        for column in y.T:
+        for target, column in zip(self._names, y.T, strict=True):
+            if self._classifies and len(np.unique(column[:train][~np.isnan(column[:train])])) < 2:
+                raise ConfigurationError(
+                    f"{self.method}: the training rows have one class of {target!r} only; give both"
+                )
             parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, dear=True)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
@@ -132,6 +140,7 @@ class KernelMachine(Baseline):
             if self._classifies:
                 self.sharpness_.append(self._sharpness(k, column, parts, point["C"]))
         self.graphs_ = given.graphs.select(self.support_)
+        self._seen: dict[Kernel[Any], Any] = {}  # what kernels see of them
 
     def _infer(self, graphs: Pack) -> Floats:
         found = np.stack(self._each(graphs, lambda t, machine, k: machine.predict(k)), axis=1)
@@ -146,7 +155,7 @@ class KernelMachine(Baseline):
     def _each(self, graphs: Pack, tell: Callable[[int, Any, Floats], Floats]) -> list[Floats]:
         """For each target what is told by its machine, of kernels (graphs, rows of the machine)."""
         found: list[list[Floats]] = [[] for _ in self.machine_]
-        for start in range(0, max(1, len(graphs)), _ROWS):
+        for start in range(0, len(graphs), _ROWS):
             some = graphs.select(np.arange(start, min(start + _ROWS, len(graphs))))
             seen: dict[Kernel[Any], Floats] = {}
             for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
@@ -158,22 +167,22 @@ class KernelMachine(Baseline):
     def _scores(self, machine: Any, k: Floats) -> Floats:
         """(rows, classes) the larger the surer; minus infinity for a class that the machine has not seen."""
         score = machine.decision_function(k)
-        out = np.full((len(k), max(2, len(self.classes_))), -np.inf)
+        out = np.full((len(k), len(self.classes_)), -np.inf)
         out[:, machine.classes_.astype(np.int64)] = np.stack([-score, score], axis=1) / 2 if score.ndim == 1 else score
         return out
 
     def _sharpness(self, k: NDArray[Any], y: Floats, parts: list[Round], c: float) -> float:
-        scores, truth = [], []
+        scores, truth = [np.empty((0, len(self.classes_)))], [np.empty(0, np.int64)]
         for rows, held in parts:
-            if len(np.unique(y[rows])) > 1:
+            if len(np.unique(y[rows])) > 1 and len(held):
                 made = self._machine(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
                 scores.append(self._scores(made, k[np.ix_(held, rows)].astype(np.float64)))
                 truth.append(y[held].astype(np.int64))
-        if not scores:
-            return 1.0
         score, at = np.concatenate(scores), np.concatenate(truth)
-        known = np.isfinite(score[np.arange(len(at)), at])
+        known = np.isfinite(score[np.arange(len(at)), at])  # of classes that the machine had seen
         score, at = score[known], at[known]
+        if not len(at):
+            return 1.0
 
         def loss(log: float) -> float:
             return -float(np.mean(log_softmax(np.exp(log) * score, axis=1)[np.arange(len(at)), at]))
@@ -186,7 +195,8 @@ class KernelMachine(Baseline):
     def _machine(self, c: float) -> Any:
         from sklearn.svm import SVC, SVR
 
-        return (SVC if self._classifies else SVR)(C=c, kernel="precomputed", cache_size=500)
+        how = {"break_ties": True} if self._classifies else {}  # as the scores say
+        return (SVC if self._classifies else SVR)(C=c, kernel="precomputed", cache_size=500, **how)
 
     def _try(self, k: NDArray[Any], y: Floats, rows: Int, held: Int, c: float) -> float:
         if self._classifies and len(np.unique(y[rows])) < 2:
@@ -225,7 +235,9 @@ class KernelMachine(Baseline):
         whole = self._shared(graphs)
         if whole is not None and graphs.arrays is self.graphs_.arrays:
             return np.asarray(stored_gram(kernel, whole)[np.ix_(graphs.chosen, self.graphs_.chosen)], dtype=np.float64)
-        return kernel.gram(graphs, self.graphs_)
+        if kernel not in self._seen:
+            self._seen[kernel] = kernel.see(self.graphs_)
+        return kernel.between(kernel.see(graphs), self._seen[kernel])
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         graphs = self.graphs_.bare().compact()
@@ -245,6 +257,7 @@ class KernelMachine(Baseline):
 
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
         self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
+        self._seen = {}
         self.support_ = np.arange(len(self.graphs_))
         self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
         self.chosen_, self.sharpness_ = list(data["chosen"]), list(data["sharpness"])

@@ -143,7 +143,8 @@ def _more_splits(records: Sequence[Record]) -> Table:
         *_figures(points, items, lambda method, item: None, max),
         form=".2f",
     )
-    return _with_notes(made, records, f"Splits: {max((r.split + 1 for r in records), default=0)}.")
+    splits = ", ".join(f"{max(r.split for r in records if r.dataset == item) + 1} of {item}" for item in items)
+    return _with_notes(made, records, *([f"Splits: {splits}."] if splits else []))
 
 
 def _hcep(records: Sequence[Record]) -> Table:
@@ -274,15 +275,15 @@ def _figures(
     ran = dict.fromkeys(p.method for p in points)
     known = [m for m in METHODS if m in ran or any(quoted(m, item) for item in items)]
     methods = (*known, *sorted(m for m in ran if m not in (*METHODS, FLOOR)), *(m for m in ran if m == FLOOR))
-    splits = max([splits, *(p.split + 1 for p in points)])
     found: dict[tuple[str, str], Figure] = {}
     for item in items:
         row = {}
+        most = max([splits, *(p.split + 1 for p in points if p.item == item)])
         for method in methods:
             own = [p for p in points if (p.item, p.method) == (item, method)]
             row[method] = Figure(
                 values={p.split: p.value for p in own if p.value is not None},
-                splits=1 if method == FLOOR else splits,
+                splits=1 if method == FLOOR else most,
                 timeouts=sum(p.status == "timeout" for p in own),
                 failures=sum(p.status == "failed" for p in own),
                 quoted=quoted(method, item),

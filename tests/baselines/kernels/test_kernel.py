@@ -15,7 +15,7 @@ from ccn.baselines.kernels import (
     Graphlet,
     Kernel,
     MultiscaleLaplacian,
-    Parts,
+    PartKinds,
     RandomWalk,
     ShortestPath,
     WLEdge,
@@ -33,8 +33,8 @@ KERNELS: list[Kernel[Any]] = [
     Graphlet(4, connected=True),
     RandomWalk(3),
     MultiscaleLaplacian(levels=2, anchors=40),
-    Parts(order=1),
-    Parts(order=2, levels=2, counted=False),
+    PartKinds(order=1),
+    PartKinds(order=2, levels=2, counted=False),
 ]
 PACK = ccn.Pack.of(labelled(30))
 

@@ -11,7 +11,7 @@ import torch
 from labelled import label, labelled
 
 import ccn
-from ccn.baselines.kernels.parts import Parts, _hash, kinds
+from ccn.baselines.kernels.parts import PartKinds, _hash, kinds
 from ccn.errors import GraphError
 from ccn.experiments.pairs import strongly_regular
 
@@ -52,17 +52,26 @@ def test_common_parts_are_counted(counted: bool) -> None:
     bags = bags if counted else [Counter(set(bag)) for bag in bags]
     common = np.array([[(a & b).total() for b in bags] for a in bags])
     size = np.sqrt(np.diag(common))
-    found = Parts(levels=2, counted=counted).gram(graphs)
+    found = PartKinds(levels=2, counted=counted).gram(graphs)
     np.testing.assert_allclose(found, np.exp(common / np.outer(size, size) - 1))
 
 
 def test_strongly_regular_graphs_need_order_2() -> None:
     family = next(f for f in strongly_regular() if len(f[0]) == 16)
     rook, shrikhande = (ccn.Graph(list(nx.convert_node_labels_to_integers(g).edges), n=16) for g in family)
-    assert Parts(order=1, levels=3).gram([rook, shrikhande])[0, 1] == 1
-    assert Parts(order=2, levels=2).gram([rook, shrikhande])[0, 1] < 1
+    assert PartKinds(order=1, levels=3).gram([rook, shrikhande])[0, 1] == 1
+    assert PartKinds(order=2, levels=2).gram([rook, shrikhande])[0, 1] < 1
 
 
 def test_sums_beyond_exact_are_refused() -> None:
     with pytest.raises(GraphError, match="fewer levels or a lower order"):
         _hash(torch.tensor([[1.0], [2.0**53]], dtype=torch.float64))
+
+
+def test_blocks_and_directions_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = np.stack(kinds(ccn.Pack.of(GRAPHS), 2, 2))
+    monkeypatch.setattr("ccn.baselines.kernels.parts._ROWS", 7)
+    np.testing.assert_array_equal(np.stack(kinds(ccn.Pack.of(GRAPHS), 2, 2)), whole)
+    plain = ccn.Graph([(0, 1), (1, 2)], n=3)
+    odd = ccn.Graph([(0, 1), (2, 1), (0, 0)], n=3, directed=True, self_loops=True)
+    assert PartKinds(levels=2).gram([plain], [odd]).item() == pytest.approx(1)

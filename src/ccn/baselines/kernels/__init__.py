@@ -5,7 +5,7 @@ from __future__ import annotations
 from ccn.baselines.kernels.graphlet import Graphlet
 from ccn.baselines.kernels.kernel import BagKernel, Kernel
 from ccn.baselines.kernels.multiscale_laplacian import MultiscaleLaplacian
-from ccn.baselines.kernels.parts import Parts
+from ccn.baselines.kernels.parts import PartKinds
 from ccn.baselines.kernels.random_walk import RandomWalk
 from ccn.baselines.kernels.shortest_path import ShortestPath
 from ccn.baselines.kernels.store import stored_gram
@@ -19,7 +19,7 @@ __all__ = [
     "Graphlet",
     "Kernel",
     "MultiscaleLaplacian",
-    "Parts",
+    "PartKinds",
     "RandomWalk",
     "ShortestPath",
     "WLEdge",

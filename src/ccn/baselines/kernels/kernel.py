@@ -51,7 +51,10 @@ class Kernel(ABC, Generic[Seen]):
         Normalised it is ``k(g, h) / sqrt(k(g, g) k(h, h))``, and zero where a graph has nothing that counts.
         """
         first = self.see(Pack.of(a))
-        second = first if b is None else self.see(Pack.of(b))
+        return self.between(first, first if b is None else self.see(Pack.of(b)), normalise=normalise)
+
+    def between(self, first: Seen, second: Seen, *, normalise: bool = True) -> Floats:
+        """The same of what was seen before."""
         found = self.compare(first, second)
         if not normalise:
             return found

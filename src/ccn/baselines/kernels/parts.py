@@ -32,7 +32,7 @@ from ccn.models import CCN
 from ccn.pack import Pack
 from ccn.ragged import starts
 
-__all__ = ["Parts", "kinds"]
+__all__ = ["PartKinds", "kinds"]
 
 _CHANNELS = 8  # hashes of eight bits each: unlike entries agree in all of them once in 2^64
 _BITS = 8
@@ -54,7 +54,8 @@ def _hash(x: Tensor) -> Tensor:
 @lru_cache(maxsize=8)
 def _network(order: int, levels: int) -> CCN:
     """The network; its weights are the same on every machine."""
-    made = CCN(_CHANNELS, order=order, levels=levels, channels=_CHANNELS, own=True, nonlinearity=_hash).double()
+    with torch.random.fork_rng(devices=[]):
+        made = CCN(_CHANNELS, order=order, levels=levels, channels=_CHANNELS, own=True, nonlinearity=_hash).double()
     with torch.no_grad():
         made.embedding.weight.copy_(torch.eye(_CHANNELS))
         for i, layer in enumerate(made.layers):
@@ -89,15 +90,15 @@ def kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
 
 
 @dataclass(frozen=True)
-class Parts(Kernel[Bag]):
-    """Parts of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
+class PartKinds(Kernel[Bag]):
+    """PartKinds of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
 
     ``counted`` says whether it matters how often a kind occurs.
 
     Example:
         >>> from ccn import Graph
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
-        >>> Parts(levels=1).gram([path, triangle]).round(3).tolist()
+        >>> PartKinds(levels=1).gram([path, triangle]).round(3).tolist()
         [[1.0, 0.607], [0.607, 1.0]]
 
     """
@@ -115,11 +116,8 @@ class Parts(Kernel[Bag]):
     def compare(self, a: Bag, b: Bag) -> Floats:
         left, right = matrices(a, b)
         both = np.sqrt(np.outer(left.sum(axis=1), right.sum(axis=1)))
-        pairs: Floats = (left @ right.T).toarray() / np.where(both > 0, both, np.inf)
-        out: Floats = np.exp(pairs - 1)
+        out: Floats = np.exp((left @ right.T).toarray() / both - 1)
         return out
 
     def squares(self, a: Bag) -> Floats:
-        there = np.bincount(a.graph, minlength=a.graphs) > 0
-        out: Floats = np.exp(there - 1.0)
-        return out
+        return np.ones(a.graphs)
