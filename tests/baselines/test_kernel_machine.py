@@ -5,13 +5,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from labelled import OXYGEN, SIZE, SMILES
+from labelled import OXYGEN, SIZE, SMILES, labelled
 
 import ccn
 from ccn.baselines import method
 from ccn.baselines.kernels import WL
 from ccn.datasets.splits import paper_splits
 from ccn.errors import ConfigurationError
+
+
+def _watch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many graphs the kernel sees, call by call."""
+    seen: list[int] = []
+    see = WL.see
+
+    def watched(self: WL, graphs: ccn.Pack) -> Any:
+        seen.append(len(graphs))
+        return see(self, graphs)
+
+    monkeypatch.setattr(WL, "see", watched)
+    return seen
 
 
 def test_settings_are_chosen() -> None:
@@ -22,14 +35,7 @@ def test_settings_are_chosen() -> None:
 
 def test_all_splits_of_a_data_set_share_one_gram_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = ccn.datasets.load("MUTAG")
-    seen: list[int] = []
-    see = WL.see
-
-    def watched(self: WL, graphs: ccn.Pack) -> Any:
-        seen.append(len(graphs))
-        return see(self, graphs)
-
-    monkeypatch.setattr(WL, "see", watched)
+    seen = _watch(monkeypatch)
     found = []
     for s in paper_splits(data.targets[:, 0], 2):
         made = method("wl", "classification", settings={"depth": (1,)}, C=(10.0,))
@@ -75,10 +81,10 @@ def test_probabilities_agree_with_predictions(name: str, classes: int) -> None:
 
 
 def test_ties_of_many_classes_are_broken_alike() -> None:
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 6, len(SMILES)).astype(str)
-    made: Any = method("wl", "classification", C=(1.0,), settings={"depth": (0,)}).fit(SMILES, y)
-    assert (made.classes_[made.predict_proba(SMILES).argmax(axis=1)] == made.predict(SMILES)).all()
+    graphs = labelled(200)
+    y = np.random.default_rng(0).integers(0, 8, len(graphs)).astype(str)
+    made: Any = method("wl", "classification", C=(1.0,), settings={}).fit(graphs, y)
+    assert (made.classes_[made.predict_proba(graphs).argmax(axis=1)] == made.predict(graphs)).all()
 
 
 def test_sharpness_makes_what_was_held_back_likelier() -> None:
@@ -102,14 +108,7 @@ def test_one_class_is_refused() -> None:
 
 def test_training_rows_are_seen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: Any = method("wl", "classification", C=(1.0,), settings={}).fit(SMILES, OXYGEN)
-    seen: list[int] = []
-    see = WL.see
-
-    def watched(self: WL, graphs: ccn.Pack) -> Any:
-        seen.append(len(graphs))
-        return see(self, graphs)
-
-    monkeypatch.setattr(WL, "see", watched)
+    seen = _watch(monkeypatch)
     made.predict(SMILES[:2])
     made.predict(SMILES[:3])
     assert seen == [35, 2, 3]
