@@ -20,6 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import estimator_checks
 
 import ccn
+from ccn.datasets.dataset import Dataset
 from ccn.errors import ConfigurationError, FileError, GraphError
 
 SMILES = ["C" * i + x for i in range(1, 8) for x in ("O", "N", "", "F", "Cl")]
@@ -313,3 +314,19 @@ def test_a_time_limit_keeps_what_there_is() -> None:
     made = _regressor(epochs=1000, time_limit=0.0, validation_fraction=0.0).fit(SMILES, COUNT)
     assert made.model_.about["members"][0]["ended"] == "time limit"
     assert made.predict(["C"]).shape == (1,)
+
+
+def test_score_of_a_data_set_goes_by_names() -> None:
+    smiles = ["C" * i + x for i in range(1, 8) for x in "ONF"]
+    pack = ccn.Pack.of([ccn.Graph.from_smiles(s) for s in smiles])
+    ends = np.arange(len(smiles)) % 3
+    data = Dataset("set", pack, ends[:, None].astype(float), ("y",), "classification", tuple("ONF"))
+    made = ccn.CCNClassifier(epochs=2, channels=2, random_state=0).fit(data)
+    rows = np.flatnonzero(ends > 0)
+    part = Dataset(
+        "part", pack.select(rows), (ends[rows, None] - 1).astype(float), ("y",), "classification", ("N", "F")
+    )
+    assert made.score(part) == made.score(part.pack, np.array(list("ONF"))[ends[rows]])
+    sizes = Dataset("sizes", pack, np.array([[float(len(s))] for s in smiles]), ("n",), "regression")
+    number = ccn.CCNRegressor(epochs=2, channels=2, random_state=0).fit(sizes)
+    assert number.score(sizes) == pytest.approx(number.score(pack, sizes.targets[:, 0]))

@@ -32,9 +32,10 @@ from ccn.training import model_file
 from ccn.training.fit import Run, fit, split
 from ccn.training.inputs import Inputs, read
 from ccn.training.machine import Machine
+from ccn.training.metrics import score
 from ccn.training.recipe import Recipe
 from ccn.training.recipe import recipe as named
-from ccn.training.targets import Targets, read_classes, read_numbers
+from ccn.training.targets import Targets, read_as, read_classes, read_numbers
 from ccn.training.task import Floats
 
 __all__ = ["CCNClassifier", "CCNRegressor"]
@@ -239,6 +240,12 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             middle, low, high = self.model_.interval(graphs, return_interval)
         return self._like_targets(middle), np.stack([self._like_targets(low), self._like_targets(high)], axis=-1)
 
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The coefficient of determination; the targets of a data set may be left out."""
+        if y is not None:
+            return float(super().score(X, y, sample_weight))
+        return score(read_numbers(X, None).values, self._predict(X), classification=False)
+
     def _like_targets(self, values: Floats) -> Floats:
         return values[:, 0] if self.model_.about.get("single", True) and values.shape[1] == 1 else values
 
@@ -291,6 +298,14 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
             return (p > 0.5).astype(np.int64)
         found: NDArray[Any] = np.asarray(self.classes_)[p.argmax(axis=1)]
         return found
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy; the classes of a data set may be left out, and go by their names."""
+        if y is not None:
+            return float(super().score(X, y, sample_weight))
+        p, task = self._predict(X), self.model_.task
+        found = p > 0.5 if task.kind == "multilabel" else p.argmax(axis=1)[:, None]
+        return score(read_as(task.classes, X, None, -1), found, classification=True)
 
 
 @contextmanager

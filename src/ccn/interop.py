@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from ccn.errors import DependencyError, GraphError
-from ccn.features.molecules import MoleculeFeatures, molecule_features
+from ccn.features.molecules import MoleculeFeatures, molecule_features, spelled
 from ccn.graph import Graph, finite_tensor, prefix, real_tensor
 from ccn.ragged import Int
 
@@ -272,7 +272,7 @@ def parse_smiles(smiles: str, *, name: str | None = None) -> Any:
     from rdkit import rdBase
 
     with rdBase.BlockLogs():
-        mol = chem.MolFromSmiles(smiles)
+        mol = chem.MolFromSmiles(smiles) if spelled(smiles) else None
     if mol is None or mol.GetNumAtoms() == 0:
         raise GraphError(
             f"{prefix(name)}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences"

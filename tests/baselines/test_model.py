@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from ccn.baselines import load
 from ccn.cli import app
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, DependencyError
 from ccn.estimators import CCNRegressor
 from ccn.training.config import read_config, resolve
 
@@ -98,3 +99,59 @@ def test_what_is_for_networks_is_refused(table: Path, tmp_path: Path) -> None:
         CCNRegressor.load(tmp_path / "run" / "model.safetensors")
     with pytest.raises(ConfigurationError, match="leave out their weights"):
         ccn("train", table, "--target", "kind", "--method", "wl", "--class-weight", "balanced", "-o", tmp_path / "w")
+
+
+@pytest.fixture(scope="module")
+def ridge(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run."""
+    run = tmp_path_factory.mktemp("runs") / "ridge"
+    ccn("train", table, "--target", "size", "--method", "ridge", "-o", run, "--quiet")
+    return run
+
+
+def refused(run: Path, kind: type[Exception], said: str, *words: object) -> None:
+    """The command is refused, and the run is as it was."""
+    before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    with pytest.raises(kind, match=said):
+        ccn("train", *words, "-o", run, "--quiet")
+    assert {p: p.read_bytes() for p in run.rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--target", "kind", "--method", "wl", "--class-weight", "balanced"], "leave out their weights"),
+        (["--target", "size", "--method", "ngf", "--members", "3"], "leave out --devices"),
+        (["--target", "size", "--method", "ngf", "--monitor", "accuracy"], "monitor='accuracy'"),
+        (["--target", "size", "--method", "ccn-1", "--channels", "4,4", "--levels", "5"], "channels="),
+        (["--target", "size", "--method", "ngf", "--tensorboard"], "leave out --tensorboard"),
+        (["--target", "size", "--method", "ridge", "--tensorboard"], "leave out --tensorboard"),
+        (["--target", "size", "--method", "ridge", "--time-limit", "0.01"], "leave out --time-limit"),
+        (["--target", "size", "--method", "ridge", "--device", "cuda"], "leave out --device"),
+    ],
+)
+def test_settings_are_checked_before_an_older_run_is_replaced(
+    words: list[str], said: str, ridge: Path, table: Path
+) -> None:
+    refused(ridge, ConfigurationError, said, table, *words, "--overwrite")
+
+
+@pytest.mark.parametrize(("name", "package"), [("wl", "skops"), ("ridge", "skops"), ("pscn", "igraph")])
+def test_what_a_method_needs_is_looked_for_before_it_is_fitted(
+    name: str, package: str, ridge: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (package, f"{package}.io"):
+        monkeypatch.setitem(sys.modules, module, None)
+    words = (table, "--target", "size", "--method", name, "--overwrite")
+    refused(ridge, DependencyError, rf"{package}: pip install 'ccn\[baselines\]'", *words)
+
+
+def test_a_run_is_gone_on_with_by_its_own_method(ridge: Path) -> None:
+    refused(ridge, ConfigurationError, "the run in it is of the method ridge, not wl", "--resume", "--method", "wl")
+    refused(ridge, ConfigurationError, "the run in it is of the method ridge, not ccn", "--resume", "--method", "ccn")
+    ccn("train", "--resume", "--method", "ridge", "-o", ridge, "--quiet")
+
+
+def test_a_method_is_loaded_from_the_folder_of_its_run(ridge: Path) -> None:
+    found = load(ridge).predict(SMILES)
+    np.testing.assert_array_equal(found, load(ridge / "model.safetensors").predict(SMILES))

@@ -155,3 +155,56 @@ def test_models_of_the_package_load_as_methods_too(tmp_path: Path) -> None:
     other = ccn.CCNRegressor(epochs=1, channels=2).fit(SMILES, SIZE).save(tmp_path / "other.safetensors")
     with pytest.raises(ConfigurationError, match="CCNRegressor"):
         load(other)
+
+
+@pytest.mark.parametrize("name", ["ridge", "wl"])
+def test_classes_of_a_data_set_go_by_their_names(name: str) -> None:
+    pack = ccn.Pack.of([ccn.Graph.from_smiles(s) for s in SMILES])
+    ends = np.arange(len(SMILES)) % 5  # of the five endings of SMILES
+    data = Dataset("set", pack, ends[:, None].astype(float), ("y",), "classification", tuple("ONCFX"))
+    made = make(name, "classification").fit(data)
+    rows = np.flatnonzero(ends >= 3)
+    other = Dataset(
+        "other", pack.select(rows), (ends[rows, None] - 3).astype(float), ("y",), "classification", ("F", "X")
+    )
+    names = np.array(data.classes)[ends[rows]]
+    assert made.score(other) == made.score(other.pack, names) == made.score(other.pack, names[:, None]) > 0.9
+    assert made.score(data) > 0.9
+    strange = Dataset("strange", other.pack, other.targets, ("y",), "classification", ("F", "P"))
+    assert made.score(strange) == pytest.approx((names == "F").mean(), abs=0.1)  # P is always missed
+    other.targets[0] = np.nan
+    assert made.score(other) == made.score(other.pack, [None, *names[1:]]) > 0.9
+    again = make(name, "classification").fit(data, validation=other)
+    assert (again.predict(data) == np.array(data.classes)[ends]).mean() > 0.9
+    assert make(name, "classification").fit(data, validation=strange).score(data) > 0.9
+    with pytest.raises(ConfigurationError, match="y is missing"):
+        made.score(SMILES)
+
+
+def test_score_of_numbers_leaves_out_what_is_missing() -> None:
+    y = np.stack([SIZE, -SIZE], axis=1)
+    made = make("ridge", "regression").fit(SMILES, y)
+    y[::7, 0] = np.nan
+    assert made.score(SMILES, y) > 0.8
+
+
+@pytest.mark.parametrize(("name", "setting"), [("ngf", {"learning_rate": 0.5}), ("ccn-2", {"channels": 2})])
+def test_what_is_set_is_not_chosen(name: str, setting: dict[str, Any]) -> None:
+    made = make(name, "classification", settings={"epochs": 1, "hidden": 4, **setting}, choices=None)
+    made.fit(SMILES, OXYGEN)
+    assert made.recipe_ == made.recipe_.override(**setting)
+    assert made.chosen_ == [{}]
+
+
+def test_a_network_that_was_loaded_can_be_fitted_again_alike(tmp_path: Path) -> None:
+    made = make("ccn-1", "classification", random_state=3).fit(SMILES, OXYGEN)
+    again = clone(load(made.save(tmp_path / "m"))).fit(SMILES, OXYGEN)
+    np.testing.assert_array_equal(again.predict_proba(SMILES), made.predict_proba(SMILES))
+
+
+def test_settings_by_themselves_and_misspelt() -> None:
+    made = method("wl", "classification", C=1.0, settings={"depth": 2}).fit(SMILES, OXYGEN)
+    assert made.chosen_ == [{"depth": 2, "C": 1.0}]
+    for name in ("wl", "forest"):
+        with pytest.raises(ConfigurationError, match="there is no 'depht'; choose from"):
+            method(name, "classification", settings={"depht": (2,)}).fit(SMILES, OXYGEN)

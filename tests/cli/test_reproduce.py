@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ccn.cli import main
 from ccn.cli.reproduce import _splits
 from ccn.errors import ConfigurationError
-from ccn.experiments.records import read
+from ccn.experiments import runner
+from ccn.experiments.cells import Cell
+from ccn.experiments.records import Record, read
 
 
 def test_it_says_what_is_to_do_and_does_it_once(
@@ -24,11 +27,48 @@ def test_it_says_what_is_to_do_and_does_it_once(
     assert len((tmp_path / "kernels" / "MUTAG.jsonl").read_text().splitlines()) == 1
 
 
-@pytest.mark.parametrize(("text", "meant"), [("3", [0, 1, 2]), ("2-4", [2, 3, 4]), ("0,3,5-6", [0, 3, 5, 6])])
+@pytest.mark.parametrize(
+    ("text", "meant"), [("3", [0, 1, 2]), ("2-4", [2, 3, 4]), ("0,3,5-6", [0, 3, 5, 6]), ("0-0", [0])]
+)
 def test_splits_are_a_number_a_range_or_a_list(text: str, meant: list[int]) -> None:
     assert _splits(text) == meant
 
 
-def test_other_splits_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="--splits some"):
-        _splits("some")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("some", "--splits some: give a number"),
+        ("4-2", "--splits 4-2: give a number"),
+        ("0", "counts splits, and this is none; 0-0 is split 0"),
+        ("99999999999", "at most 10,000"),
+        ("3,0-99999999999", "at most 10,000"),
+    ],
+)
+def test_other_splits_are_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        _splits(text)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
+def test_a_limit_that_is_none_is_refused(ccn: Callable[..., None], tmp_path: Path, limit: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"--time-limit-per-cell {limit}: give seconds"):
+        ccn("reproduce", "mutag", f"--time-limit-per-cell={limit}", "--results", tmp_path)
+
+
+def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def work(cell: Cell, limit: float | None, threads: int) -> Record:
+        error = {"error": f"KeyError: {cell.split}"}
+        return cell.record("failed", 1.0, details=error) if cell.split else cell.record("timeout", 5.0)
+
+    monkeypatch.setattr(runner, "work", work)
+    words = ["reproduce", "mutag", "--methods", "ridge", "--time-limit-per-cell", "5", "--results", str(tmp_path)]
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--splits", "1", "--quiet"])
+    assert (ended.value.code or 0, capsys.readouterr().err) == (0, "")
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--splits", "3", "--quiet"])
+    assert ended.value.code == 1
+    said = "ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1; the same command tries them again\n"
+    assert capsys.readouterr().err == said

@@ -44,6 +44,20 @@ def test_files(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
     assert (tmp_path / "k.png").stat().st_size > 10_000
 
 
+def test_the_ending_of_the_file_says_the_format_where_no_other_is_given(
+    ccn: Callable[..., None], results: Path, tmp_path: Path
+) -> None:
+    def written(name: str, *more: str) -> bytes:
+        ccn("table", "kernels", "--results", results, "--output", tmp_path / name, *more)
+        return (tmp_path / name).read_bytes()
+
+    assert written("k.tex").startswith(rb"\begin{table}")
+    assert written("k.CSV").startswith(b"table,item,method")
+    assert written("k.md") == written("k") == written("k.txt") == written("other.tex", "--format", "markdown")
+    pytest.importorskip("matplotlib")
+    assert written("k.png").startswith(b"\x89PNG")
+
+
 def test_a_page_is_made_anew(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- ccn table kernels -->\n<!-- end of table -->\nafter\n")
@@ -52,12 +66,24 @@ def test_a_page_is_made_anew(ccn: Callable[..., None], results: Path, tmp_path: 
     assert page.read_text(encoding="utf-8").startswith("before\n")
 
 
+def test_a_page_with_a_table_that_has_no_end_is_left_as_it_was(
+    ccn: Callable[..., None], results: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    text = "<!-- ccn table kernels -->\nwords\n<!-- ccn table hcep -->\n<!-- end of table -->\n"
+    page.write_text(text)
+    with pytest.raises(CCNError, match="ccn table kernels --> has no end"):
+        ccn("table", "all", "--results", results, "--update", page)
+    assert page.read_text() == text
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nothing"], "choose from kernels"),
         (["kernels", "--results", "elsewhere"], "elsewhere: no folder"),
         (["kernels", "--format", "png"], "needs a file"),
+        (["all", "--output", "all.png"], "shows one table"),
         (["kernels", "--update", "x.md", "--format", "csv"], "leave out --format"),
     ],
 )

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch
 
 from ccn.cli import main
 from ccn.errors import CCNError
@@ -81,6 +82,7 @@ def test_a_resumed_run_is_the_same_and_another_is_refused(
     assert content(again) == content(run)
     with pytest.raises(CCNError, match="other settings"):
         ccn("train", "--output", again, "--resume", "--quiet", "--learning-rate", "0.1")
+    ccn("train", "--output", again, "--resume", "--quiet")  # what was refused has left no trace
     ccn("train", table, *words, "--overwrite", "--members", "2")
     assert {r["member"] for r in rows(again / "history.csv")} == {"0", "1"}
 
@@ -191,3 +193,38 @@ def test_an_error_is_one_line_and_an_exit_code(
 def test_debug_shows_where_an_error_arose(tmp_path: Path) -> None:
     with pytest.raises(CCNError):
         main(["info", str(tmp_path / "none"), "--debug"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--monitor", "accuracy"], "monitor='accuracy'"),
+        (["--class-weight", "balanced"], "class_weight is for classification"),
+        (["--precision", "7-true"], "not to be had here"),
+        (["--method", "wl"], "the run in it is of the method ccn, not wl"),
+        (["--device", "cuda"], "what it finds is cpu"),
+    ],
+)
+def test_settings_are_checked_before_an_older_run_is_touched(
+    words: list[str], said: str, ccn: Call, run: Path, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    how = "--resume" if "--method" in words else "--overwrite"
+    with pytest.raises(CCNError, match=said):
+        ccn("train", table, "--target", "size", "-o", run, "--quiet", how, *words)
+    assert {p: p.read_bytes() for p in run.rglob("*") if p.is_file()} == before
+
+
+def test_a_device_that_is_not_there_is_an_error_of_one_line(
+    run: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for words in (
+        ["evaluate", str(run), str(table), "--device", "cuda"],
+        ["predict", str(run), str(table), "-o", str(tmp_path / "o.csv"), "--device", "cuda:1", "--quiet"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 1
+        assert "PyTorch finds none on this machine; what it finds is cpu" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ccn.errors import ConfigurationError
 from ccn.training.config import read_config
 
 pytest.importorskip("optuna")
@@ -33,3 +34,14 @@ def test_a_search_goes_on_and_ends_like_one_that_was_not_cut(
     assert str(best["optimiser"]["learning_rate"]) in {row["optimiser.learning_rate"] for row in tables[0]}
     ccn("train", table, "--config", tmp_path / "cut" / "best.toml", "-o", tmp_path / "run", "--quiet")
     assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_settings_are_checked_before_an_older_search_is_replaced(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    before = tmp_path / "config.toml"
+    before.write_text("seed = 1\n")
+    rest = ("--learning-rate", "0.01", "--weight-decay", "0.1", "--dropout", "0")
+    with pytest.raises(ConfigurationError, match="nothing is left to search"):
+        ccn("tune", table, "--target", "size", "--quiet", *tiny, *rest, "-o", tmp_path, "--overwrite")
+    assert before.read_text() == "seed = 1\n"

@@ -14,7 +14,7 @@ import torch
 from ccn import Graph, datasets
 from ccn.datasets import load, molecules
 from ccn.datasets.molecules import convert, pack_molecules
-from ccn.errors import ConfigurationError, DataError
+from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.molecules import molecule_features
 from ccn.pack import Pack
 
@@ -191,3 +191,11 @@ def test_a_file_of_molecules_alone_has_no_targets(tmp_path: Path) -> None:
     data = datasets.load(tmp_path / "t.smi")
     assert data.targets.shape == (2, 0)
     assert data.name == "t"
+
+
+def test_a_letter_that_is_not_ascii_makes_no_other_molecule() -> None:
+    made = pack_molecules(["CCO", "CCÖ", "CCO…", "CCO éthanol"])
+    assert made.good.tolist() == [0, 3]
+    assert made.bad == [(1, "not a SMILES: it has the character 'Ö'"), (2, "not a SMILES: it has the character '…'")]
+    with pytest.raises(GraphError, match="cannot read"):
+        Graph.from_smiles("CCÖ")

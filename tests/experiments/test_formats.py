@@ -8,6 +8,7 @@ import pytest
 from made_up import accuracies, hcep, qm9
 
 from ccn.errors import CCNError
+from ccn.experiments.cells import cells as reproducible
 from ccn.experiments.formats import as_csv, as_latex, as_markdown, draw, embed
 from ccn.experiments.tables import NAMES, Table, table
 
@@ -77,10 +78,15 @@ def test_a_picture(name: str, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_there_is_no_picture_of_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("expressivity", "expressivity"), ("qm9-units", "qm9"), ("kernels-more", "MUTAG --methods ridge,wl --splits 100")],
+)
+def test_there_is_no_picture_of_nothing(name: str, words: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    with pytest.raises(CCNError, match="no record"):
-        draw(table("expressivity", []), tmp_path / "table.png")
+    with pytest.raises(CCNError, match=f"no record to draw; run ccn reproduce {words} first"):
+        draw(table(name, []), tmp_path / "table.png")
+    assert reproducible(words.split()[0])
 
 
 def test_tables_are_put_between_their_marks_and_only_there(kernels: Table) -> None:
@@ -91,6 +97,13 @@ def test_tables_are_put_between_their_marks_and_only_there(kernels: Table) -> No
     assert filled.endswith(f"<!-- end of table -->\n\nB\n\n{other}")
     assert "older" not in filled
     assert embed(filled, [kernels], "page") == filled
+
+
+@pytest.mark.parametrize("after", ["<!-- ccn table hcep -->\n<!-- end of table -->\n", "text\n", ""])
+def test_a_table_without_an_end_is_an_error(after: str, kernels: Table) -> None:
+    whole = "<!-- ccn table kernels -->\n<!-- end of table -->\n"
+    with pytest.raises(CCNError, match=r"page\.md: <!-- ccn table qm9 --> has no end"):
+        embed(f"{whole}<!-- ccn table qm9 -->\nlost\n{after}", [kernels], "page.md")
 
 
 def test_a_page_without_marks(kernels: Table) -> None:

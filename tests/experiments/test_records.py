@@ -4,8 +4,10 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from made_up import hcep, pairs, qm9
 
 from ccn.errors import FileError
 from ccn.experiments.records import Record, append, read
@@ -48,6 +50,56 @@ def test_what_is_no_record_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"some": "thing"}\n')
     with pytest.raises(FileError, match=r"a\.jsonl, line 1"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("dataset", None),
+        ("split", "1"),
+        ("split", True),
+        ("split", -1),
+        ("seed", 1.5),
+        ("status", "over"),
+        ("status", ["done"]),
+        ("metric", "f1"),
+        ("metric", {}),
+        ("validation", "0.8"),
+        ("test", "0.9"),
+        ("test", float("nan")),
+        ("test", 10**400),
+        ("seconds", None),
+        ("seconds", float("inf")),
+        ("config", None),
+        ("config", {"rows": "many"}),
+        ("config", {"options": {"settings": [1]}}),
+        ("config", {"recipe": {"training": None}}),
+        ("details", None),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_named_with_its_line(tmp_path: Path, field: str, value: Any) -> None:
+    append(tmp_path / "a.jsonl", ONE)
+    with (tmp_path / "a.jsonl").open("a") as file:
+        file.write(json.dumps(asdict(ONE) | {field: value}) + "\n")
+    with pytest.raises(FileError, match=rf"a\.jsonl, line 2: not a record of an experiment: {field} "):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("made", [hcep("wl", 0.5), qm9("wl", 0.5), pairs("BREC basic", "1-WL", 1, 2)])
+def test_figures_of_targets_and_pairs_must_be_right_where_they_are_there(tmp_path: Path, made: Record) -> None:
+    append(tmp_path / "a.jsonl", made)
+    append(tmp_path / "a.jsonl", replace(made, split=1, status="failed", test=None, details={"error": "some"}))
+    assert len(read(tmp_path)) == 2
+    bad: list[Any] = [None, "some", [], [[]]]
+    append(tmp_path / "none" / "b.jsonl", replace(made, details={}))
+    assert len(read(tmp_path / "none")) == 1
+    for name in made.details:
+        for value in bad:
+            path = tmp_path / "bad" / "b.jsonl"
+            path.unlink(missing_ok=True)
+            append(path, replace(made, details={**made.details, name: value}))
+            with pytest.raises(FileError, match=r"b\.jsonl, line 1: .* details"):
+                read(tmp_path / "bad")
 
 
 def test_no_folder_has_no_records(tmp_path: Path) -> None:

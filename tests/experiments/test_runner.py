@@ -7,7 +7,7 @@ import pytest
 
 from ccn.experiments import runner, worker
 from ccn.experiments.cells import Cell, cells, run_cell
-from ccn.experiments.records import Record, read
+from ccn.experiments.records import Record, append, read
 from ccn.experiments.runner import Board, run
 
 WL = {"settings": {"depth": (1,)}, "C": (1.0,)}
@@ -42,8 +42,17 @@ def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> N
     assert states == [["running"], ["timeout"]]
     assert board.last is not None
     assert board.last.config["time_limit"] == 0.2
-    assert run([late, more], tmp_path).counts() == {"timeout": 1, "done": 1}
+    append(late.file(tmp_path), replace(board.last, seconds=100.0))
+    assert run([late, more], tmp_path, limit=100.0).counts() == {"timeout": 1, "done": 1}
     assert not worker._all
+
+
+def test_a_cell_that_timed_out_is_tried_again_with_more_time() -> None:
+    late, done = some("ridge")
+    records = [late.record("timeout", 10.5), done.record("done", 50.0)]
+    assert Board([late, done], records, limit=10.0).left == []
+    assert Board([late, done], records, limit=11.0).left == [late]
+    assert Board([late, done], records).left == [late]
 
 
 def test_a_cell_that_fails_is_told_and_tried_again(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """Tables from made-up records: means, the best, what is significant, what is missing."""
 
+from dataclasses import replace
+from statistics import fmean
+
 import pytest
 from made_up import accuracies, hcep, pairs, qm9, record
 
@@ -30,6 +33,25 @@ def test_means_deviations_the_best_and_what_is_not_worse() -> None:
     assert (near.best, near.close) == (False, corrected_t_test(NEAR, GOOD) >= 0.05) == (False, True)
     assert (far.best, far.close) == (False, False)
     assert any("corrected resampled t-test" in note for note in made.notes)
+
+
+def test_equal_up_to_rounding_is_equally_good() -> None:
+    one, other = [x / 7 for x in (1, 3, 6)], [x / 7 for x in (1, 4, 5)]  # 10 of 21
+    assert fmean(100 * x for x in one) < fmean(100 * x for x in other)
+    made = table("kernels", accuracies("MUTAG", wl=one, gin=other, graphlet=[0.1, 0.3, 0.7]))
+    shown = {m: (f.best, f.close) for m in made.methods if (f := made.figures["MUTAG", m]).values}
+    assert shown == {"wl": (True, False), "gin": (True, False), "graphlet": (False, True)}
+
+
+def test_what_is_worse_than_one_of_the_best_is_worse_than_the_best() -> None:
+    turned = GOOD[5:] + GOOD[:5]
+    lower = [x - 0.01 + 0.001 * (i % 2) for i, x in enumerate(turned)]
+    assert corrected_t_test(lower, turned) < 0.05 <= corrected_t_test(lower, GOOD)
+    for records in (
+        accuracies("MUTAG", wl=GOOD, gin=turned, pscn=lower),
+        accuracies("MUTAG", wl=turned, gin=GOOD, pscn=lower),
+    ):
+        assert not table("kernels", records).figures["MUTAG", "pscn"].close
 
 
 def test_more_splits_have_a_table_of_their_own() -> None:
@@ -100,6 +122,14 @@ def test_without_trees_there_are_no_fractions() -> None:
     assert made.figures["mae", "wl"].best
 
 
+def test_one_error_without_the_other_has_no_fraction() -> None:
+    lacking = hcep("wl", None)
+    lacking = replace(lacking, details={**lacking.details, "rmse": [0.5]})
+    made = table("hcep", [hcep("boosting", 1.0), lacking])
+    assert made.figures["fraction", "wl"].mean is None
+    assert made.figures["rmse", "wl"].mean == 0.5
+
+
 def test_qm9_is_scaled_and_the_floor_does_not_compete() -> None:
     records = [qm9("ccn-2", 0.3, {"mu": 0.95}), qm9("wl", 0.6), qm9("floor", 0.2)]
     made = table("qm9", records)
@@ -127,6 +157,13 @@ def test_pairs_are_counted_and_those_of_brec_summed() -> None:
     assert made.label("BREC") == "BREC (210 pairs)"
     assert [made.figures["BREC", m].text(made.form) for m in made.methods] == ["0", "\N{EN DASH}", "210"]
     assert [m for m in made.methods if made.figures["BREC basic", m].best] == ["3-WL", "ccn-2, 2 levels"]
+
+
+def test_records_without_details_show_their_figure() -> None:
+    bare = [replace(r, details={}) for r in (hcep("wl", 0.5), qm9("wl", 0.25), pairs("BREC basic", "1-WL", 1, 2))]
+    assert table("hcep", bare[:1]).figures["mae", "wl"].mean == 0.5
+    assert table("qm9", bare[1:2]).figures["mean scaled MAE", "wl"].mean == pytest.approx(0.25)
+    assert table("expressivity", bare[2:]).figures["BREC basic", "1-WL"].mean == 1
 
 
 def test_a_table_that_is_not() -> None:

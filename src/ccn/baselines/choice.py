@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -25,9 +25,21 @@ POINTS = 16
 Round = tuple[Int, Int]
 
 
-def grid(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """All points of a grid, the first values first."""
-    points = [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+def grid(values: Mapping[str, Any], known: Iterable[str] | None = None) -> list[dict[str, Any]]:
+    """All points of a grid, the first values first; a value by itself stands for one point.
+
+    Settings other than the ``known`` are refused.
+
+    Example:
+        >>> grid({"depth": 2, "C": (1.0, 10.0)})
+        [{'depth': 2, 'C': 1.0}, {'depth': 2, 'C': 10.0}]
+
+    """
+    for name in values if known is not None else ():
+        if name not in (names := list(known or ())):
+            raise ConfigurationError(f"settings: there is no {name!r}; choose from {', '.join(names) or 'none'}")
+    lists = [v if isinstance(v, list | tuple | range | np.ndarray) else (v,) for v in values.values()]
+    points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
     if not 1 <= len(points) <= POINTS:
         raise ConfigurationError(f"a grid of {len(points)} points: give 1 to {POINTS} of them")
     return points

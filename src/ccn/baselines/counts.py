@@ -12,7 +12,7 @@ from torch import Tensor
 from ccn.baselines.choice import best, grid, rounds, success
 from ccn.baselines.estimator import Baseline, Given, as_arrays, as_tensors
 from ccn.baselines.kernels.bags import Bag, Names, graph_of, matrices, name, tally, vertex_names
-from ccn.baselines.objects import from_tensor, to_tensor
+from ccn.baselines.objects import from_tensor, need_skops, to_tensor
 from ccn.features.targets import TargetScale
 from ccn.features.vertices import neighbours
 from ccn.pack import Pack
@@ -123,11 +123,14 @@ class CountFeatures(Baseline):
 
     """
 
-    settings: Mapping[str, Sequence[Any]] | None = None
+    settings: Mapping[str, Any] | None = None
     folds: int = 5
     trees: int = TREES
 
     METHODS = tuple(MODELS)
+
+    def check_packages(self) -> None:
+        need_skops()
 
     def _learn(self, given: Given) -> None:
         bag = count_bags(given.graphs)
@@ -136,7 +139,8 @@ class CountFeatures(Baseline):
         y = given.targets
         self.scale_ = None if self._classifies else TargetScale.fit(y[train])
         y = y if self.scale_ is None else self.scale_.scale(y)
-        points = _distinct(grid(MODELS[self.method].settings if self.settings is None else self.settings))
+        own = MODELS[self.method].settings
+        points = _distinct(grid(own if self.settings is None else self.settings, own))
         self.model_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         for column in y.T:

@@ -19,7 +19,7 @@ from ccn.pack import Pack
 from ccn.training import model_file
 from ccn.training.model import Model
 from ccn.training.network import network_options
-from ccn.training.recipe import Recipe, recipe
+from ccn.training.recipe import Recipe, recipe, unplain
 from ccn.training.task import Task
 
 __all__ = ["Covariant"]
@@ -41,8 +41,8 @@ class Covariant(NetworkMethod):
     def _recipe(self) -> Recipe:
         return _NAMED[self.method]
 
-    def _tried(self) -> tuple[dict[str, Any], ...]:
-        paper = self.resolved_recipe().name == "paper" and "channels" not in (self.settings or {})
+    def _choices(self) -> tuple[dict[str, Any], ...]:
+        paper = self.resolved_recipe().name == "paper"
         return tuple({"channels": c} for c in (4, 8, 16)) if paper else ({},)
 
     def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
@@ -54,7 +54,13 @@ class Covariant(NetworkMethod):
     def to_model(self) -> Model:
         """The network as a model of the package."""
         check_is_fitted(self, "networks_")
-        about = {"ccn": ccn.__version__, "method": self.method, "chosen": self.chosen_, "single": self._single}
+        about = {
+            "ccn": ccn.__version__,
+            "method": self.method,
+            "settings": self._settings(),
+            "chosen": self.chosen_,
+            "single": self._single,
+        }
         members = cast(tuple[CCN, ...], self.networks_)
         return Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about)
 
@@ -70,7 +76,8 @@ class Covariant(NetworkMethod):
                 "the model was not made by a method of the registry; load it with ccn.CCNClassifier or ccn.CCNRegressor"
             )
         kind: TaskName = "regression" if model.task.kind == "regression" else "classification"
-        made = cls(model.about["method"], kind)
+        settings = model.about.get("settings", {}) | {"method": model.about["method"], "task": kind}
+        made = cls(**{k: unplain(v) for k, v in settings.items()})
         made.inputs_, made.task_, made.recipe_ = model.inputs, model.task, model.recipe
         made.networks_, made.options_ = model.members, dict(model.options)
         made._names, made._single = model.task.targets, bool(model.about["single"])

@@ -25,8 +25,9 @@ from ccn.errors import ConfigurationError
 from ccn.pack import Pack
 from ccn.training import sealed
 from ccn.training.inputs import Inputs, read
+from ccn.training.metrics import score
 from ccn.training.recipe import Features, plain, unplain
-from ccn.training.targets import Targets, read_classes, read_numbers
+from ccn.training.targets import Targets, read_as, read_classes, read_numbers
 from ccn.training.task import Floats, Kind, Task
 
 __all__ = ["FORM", "VERSION", "Baseline", "Given", "TaskName"]
@@ -118,7 +119,8 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         train, values = len(pack), targets.values
         _check_rows("training", pack, values)
         if more is not None:
-            held, known = self._parse(more[0])[0], self._targets(*more, like=targets).values
+            held = self._parse(more[0])[0]
+            known = read_as(targets.classes, *more) if self._classifies else read_numbers(*more).values
             _check_rows("validation", held, known)
             pack, values = _together(pack, held), np.concatenate([values, known])
         self._names, self._single = targets.names, targets.single
@@ -154,13 +156,16 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         return self.answers(self.inputs_.vertices(self._read(graphs)))
 
     def score(self, graphs: Any, y: Any = None) -> float:
-        """Accuracy, or the coefficient of determination, of the predictions."""
-        from sklearn.metrics import accuracy_score, r2_score
+        """Accuracy, or the coefficient of determination, of the predictions; rows without a target do not count.
 
-        known = graphs.targets if y is None and isinstance(graphs, Dataset) else np.asarray(y)
-        if y is None and self._classifies and not self._multilabel:
-            known = self.classes_[known[:, 0].astype(np.int64)]
-        return float((accuracy_score if self._classifies else r2_score)(known, self.predict(graphs)))
+        Classes go by their names, and one that was not there in training is always missed. Of several labels all that
+        are known must be right; of several numbers it is the mean.
+        """
+        check_is_fitted(self, "inputs_")
+        known = read_as(self._class_list(), graphs, y, -1) if self._classifies else read_numbers(graphs, y).values
+        found = self._infer(self._read(graphs))
+        _check_rows("score", found, known)
+        return score(known, found, classification=self._classifies)
 
     @property
     def _multilabel(self) -> bool:
@@ -194,6 +199,9 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _infer(self, graphs: Pack) -> Floats:
         """(rows, targets) predictions; a class is its number."""
+
+    def check_packages(self) -> None:
+        """An error if a package is missing that the method needs, to be fitted or to be saved."""
 
     def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """What was learned, as tensors and plain data; a method that has none cannot be saved."""
@@ -234,25 +242,22 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         how.vertices.rows(pack.select([0]))  # an error if they are of another kind
         return pack
 
-    def _targets(self, graphs: Any, y: Any, like: Targets | None = None) -> Targets:
-        if not self._classifies:
-            return read_numbers(graphs, y)
-        if like is None or y is None or np.ndim(y) == 2:
-            return read_classes(graphs, y)
-        number = {c: float(i) for i, c in enumerate(like.classes)}
-        values = np.array([[number.get(c, np.nan)] for c in np.asarray(y).tolist()])
-        return Targets(values, like.names, True, like.classes)
+    def _targets(self, graphs: Any, y: Any) -> Targets:
+        return read_classes(graphs, y) if self._classifies else read_numbers(graphs, y)
 
     # Files
+
+    def _settings(self) -> dict[str, Any]:
+        """What the method was made with, as plain data."""
+        return {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "folder"}
 
     def save(self, path: str | Path, **more: Any) -> Path:
         """Write the fitted method as one file that :func:`ccn.baselines.load` reads, with ``more`` plain data."""
         check_is_fitted(self, "inputs_")
         tensors, data = self._state()
-        settings = {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name != "folder"}
         about = {
             "ccn": ccn.__version__,
-            "settings": settings,
+            "settings": self._settings(),
             "inputs": self.inputs_.to_dict(),
             "names": list(self._names),
             "single": self._single,
@@ -276,7 +281,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         return made
 
 
-def _check_rows(part: str, graphs: Pack, targets: Floats) -> None:
+def _check_rows(part: str, graphs: Pack | Floats, targets: Floats) -> None:
     if len(graphs) != len(targets):
         raise ConfigurationError(f"{part}: there are {len(graphs)} rows and {len(targets)} targets; give one for each")
 

@@ -18,6 +18,15 @@ from ccn.training.task import Task
 __all__ = ["GIN", "GraphIsomorphismNetwork"]
 
 
+def _pyg() -> Any:
+    """The layers of PyTorch Geometric, or an error that says how to install it."""
+    try:
+        from torch_geometric import nn as layers
+    except ImportError:
+        raise DependencyError("GIN needs PyTorch Geometric: pip install 'ccn[compare]'") from None
+    return layers
+
+
 class GIN(nn.Module):
     """From a batch to (graphs, out_features): PyG's ``GIN``, a sum over vertices and a dense layer."""
 
@@ -25,11 +34,9 @@ class GIN(nn.Module):
         self, in_features: int, out_features: int, layers: int = 4, hidden: int = 64, dropout: float = 0.1
     ) -> None:
         super().__init__()
-        try:
-            from torch_geometric import nn as pyg
-        except ImportError:
-            raise DependencyError("GIN needs PyTorch Geometric: pip install 'ccn[compare]'") from None
-        self.layers = pyg.GIN(in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True)
+        self.layers = _pyg().GIN(
+            in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True
+        )
         self.read = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, out_features))
 
     def forward(self, graphs: Any) -> Tensor:
@@ -57,6 +64,9 @@ class GraphIsomorphismNetwork(NetworkMethod):
         training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
     CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
+
+    def check_packages(self) -> None:
+        _pyg()
 
     def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from ccn.baselines.kernels import (
     WLOptimalAssignment,
     stored_gram,
 )
-from ccn.baselines.objects import from_tensor, to_tensor
+from ccn.baselines.objects import from_tensor, need_skops, to_tensor
 from ccn.errors import ConfigurationError
 from ccn.features.targets import TargetScale
 from ccn.pack import Pack
@@ -89,14 +89,17 @@ class KernelMachine(Baseline):
 
     """
 
-    C: Sequence[float] | None = None
-    settings: Mapping[str, Sequence[Any]] | None = None
+    C: Sequence[float] | float | None = None
+    settings: Mapping[str, Any] | None = None
     folds: int = 5
     refit: bool = False
     max_rows: int = 8_000
     cache: bool = True
 
     METHODS = tuple(KERNELS)
+
+    def check_packages(self) -> None:
+        need_skops()
 
     def _learn(self, given: Given) -> None:
         given, train = self._drawn(given)
@@ -106,7 +109,8 @@ class KernelMachine(Baseline):
         y = y if self.scale_ is None else self.scale_.scale(y)
         choice = KERNELS[self.method]
         tried = choice.settings if self.settings is None else self.settings
-        points = grid({**tried, "C": choice.C if self.C is None else tuple(self.C)})
+        own_names = [f.name for f in fields(choice.kernel)]
+        points = grid({**tried, "C": choice.C if self.C is None else self.C}, [*own_names, "C"])
         grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
 
         def gram(point: dict[str, Any]) -> tuple[Kernel[Any], NDArray[Any]]:

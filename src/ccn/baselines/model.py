@@ -19,10 +19,13 @@ from ccn.training import sealed
 from ccn.training.config import Config
 from ccn.training.fit import Parts, Run, finished
 from ccn.training.history import write_history
+from ccn.training.inputs import Inputs
 from ccn.training.machine import Machine
+from ccn.training.metrics import check_monitor
 from ccn.training.model import Model
+from ccn.training.network import make_network, network_options
 from ccn.training.recipe import SECTIONS, Recipe, plain
-from ccn.training.task import Floats
+from ccn.training.task import Floats, make_task
 from ccn.uncertainty.conformal import Calibration
 
 __all__ = ["MethodModel", "describe", "learn", "load", "recipe_of", "save", "settings_of"]
@@ -86,15 +89,10 @@ def settings_of(name: str) -> dict[str, Collection[str]]:
 
 def learn(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[str, Any]) -> Model:
     """Fit the method that a configuration names."""
-    if config.data.class_weight is not None or data.weights is not None:
-        raise ConfigurationError(f"method {config.method}: it weighs neither rows nor classes; leave out their weights")
-    if replace(config.machine, device="cpu") != Machine() or config.recipe.training.members > 1:
-        raise ConfigurationError(
-            f"method {config.method}: one network in one process in full precision; leave out --devices, --nodes, "
-            "--strategy, --precision and --members"
-        )
     task: Any = data.task
     made = method(config.method, task, random_state=config.seed)
+    _check(made, config, data, parts, run)
+    run.begin()
     if isinstance(made, NetworkMethod):
         made.settings = _differing(config.recipe, made.resolved_recipe())
         made.time_limit, made.device = run.time_limit, config.machine.device
@@ -106,6 +104,45 @@ def learn(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[
     model = MethodModel.of(made)
     known = {"method": config.method, "chosen": plain(made.chosen_), **about}
     return finished(model, model.inputs.vertices(data.pack), data.targets, parts, config.seed, [], known)
+
+
+def _check(made: Baseline, config: Config, data: Dataset, parts: Parts, run: Run) -> None:
+    """An error about anything that the method has not, or that fitting or saving it would stop at."""
+    if config.data.class_weight is not None or data.weights is not None:
+        raise ConfigurationError(f"method {config.method}: it weighs neither rows nor classes; leave out their weights")
+    if replace(config.machine, device="cpu") != Machine() or config.recipe.training.members > 1:
+        raise ConfigurationError(
+            f"method {config.method}: one network in one process in full precision; leave out --devices, --nodes, "
+            "--strategy, --precision and --members"
+        )
+    if run.tensorboard:
+        raise ConfigurationError(f"method {config.method}: it writes no TensorBoard log; leave out --tensorboard")
+    made.check_packages()
+    if isinstance(made, NetworkMethod):
+        _check_network(made, config, data, parts)
+    else:
+        _check_no_network(config, run)
+
+
+def _check_network(made: NetworkMethod, config: Config, data: Dataset, parts: Parts) -> None:
+    """An error about what a network of a method cannot be trained with."""
+    classification = data.task == "classification"
+    task = make_task(
+        data.targets[parts.train], classification=classification, names=data.target_names, classes=data.classes
+    )
+    check_monitor(task, config.recipe.training.monitor)
+    config.machine.check()
+    if isinstance(made, Covariant):
+        one = Inputs.of_dataset(data, parts.train, config.recipe.features).vertices(data.pack.select(parts.train[:1]))
+        make_network(network_options(config.recipe.network, one, task.outputs), config.seed)
+
+
+def _check_no_network(config: Config, run: Run) -> None:
+    """An error about what only networks have."""
+    if run.time_limit is not None:
+        raise ConfigurationError(f"method {config.method}: it cannot be stopped half way; leave out --time-limit")
+    if config.machine.device not in ("cpu", "auto"):
+        raise ConfigurationError(f"method {config.method}: it works on the processor; leave out --device")
 
 
 def _differing(recipe: Recipe, base: Recipe) -> dict[str, Any]:

@@ -74,8 +74,16 @@ class NetworkMethod(Baseline):
     def _recipe(self) -> Recipe:
         return self.RECIPE
 
-    def _tried(self) -> tuple[Mapping[str, Any], ...]:
+    def _choices(self) -> tuple[Mapping[str, Any], ...]:
+        """What the method tries of itself."""
         return self.CHOICES
+
+    def _tried(self) -> list[Mapping[str, Any]]:
+        """The settings to choose from; what was set is not chosen, unless the choices were given too."""
+        if self.choices is not None:
+            return list(self.choices)
+        left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self._choices()]
+        return [c for i, c in enumerate(left) if c not in left[:i]]
 
     def feature_definition(self) -> Features:
         return self._features(self.resolved_recipe().features)
@@ -120,7 +128,7 @@ class NetworkMethod(Baseline):
         graphs = self.inputs_.vertices(given.graphs)
         self._fit_preparation(graphs.select(rows))
         examples = Examples(self._prepared(graphs), given.targets, rows, held)
-        tried = list(enumerate(self._tried() if self.choices is None else self.choices))
+        tried = list(enumerate(self._tried()))
         self.earlier_, left = 0.0, self.time_limit
         if len(tried) > 1 and len(rows) > _MANY:
             count = int(np.clip(len(rows) // 10, *_FEW))

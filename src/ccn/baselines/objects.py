@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ccn.errors import DependencyError, FileError
 
-__all__ = ["TRUSTED", "from_tensor", "to_tensor"]
+__all__ = ["TRUSTED", "from_tensor", "need_skops", "to_tensor"]
 
 TRUSTED = ("sklearn.tree._tree.Tree",)
 """Types beyond those that skops itself takes to be safe, which fitted objects of this package consist of.
@@ -19,7 +19,8 @@ A tree is compiled code over arrays and believes what they say, hence :func:`_ch
 """
 
 
-def _skops() -> Any:
+def need_skops() -> Any:
+    """The reader and writer of skops, or an error that says how to install it."""
     try:
         import skops.io
     except ImportError:
@@ -29,12 +30,12 @@ def _skops() -> Any:
 
 def to_tensor(thing: Any) -> Tensor:
     """A fitted object as the bytes of a file of skops."""
-    return torch.from_numpy(np.frombuffer(_skops().dumps(thing), dtype=np.uint8).copy())
+    return torch.from_numpy(np.frombuffer(need_skops().dumps(thing), dtype=np.uint8).copy())
 
 
 def from_tensor(held: Tensor) -> Any:
     """The object; an error names what it holds that is not trusted."""
-    io, content = _skops(), held.numpy().tobytes()
+    io, content = need_skops(), held.numpy().tobytes()
     strange = sorted(set(io.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
         raise FileError(

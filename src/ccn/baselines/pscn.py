@@ -30,6 +30,7 @@ __all__ = ["PSCN", "PatchySAN", "patches", "sequence"]
 
 
 def _igraph() -> Any:
+    """The package igraph, or an error that says how to install it."""
     try:
         import igraph
     except ImportError:
@@ -159,6 +160,9 @@ class PatchySAN(NetworkMethod):
         training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
     CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
+
+    def check_packages(self) -> None:
+        _igraph()
 
     def _fit_preparation(self, graphs: Pack) -> None:
         self.width_ = max(1, round(float(graphs.sizes.mean())))

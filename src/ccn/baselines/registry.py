@@ -51,12 +51,13 @@ def method(name: str, task: TaskName, **options: Any) -> Baseline:
 
 
 def load(path: str | Path) -> Baseline:
-    """A fitted method from the file that its ``save`` wrote; no code of the file is run."""
-    if sealed.form_of(Path(path)) == model_file.FORM:
+    """A fitted method from the file that its ``save`` wrote, or from the folder of a run; no code of it is run."""
+    path = model_file.model_path(path)
+    if sealed.form_of(path) == model_file.FORM:
         from ccn.baselines.covariant import Covariant
 
         return Covariant.of_model(model_file.load(path))
-    _, tensors, about = sealed.read(Path(path), FORM, VERSION)
+    _, tensors, about = sealed.read(path, FORM, VERSION)
     try:
         return _class(about["settings"]["method"]).from_file(tensors, about)
     except (KeyError, TypeError, RuntimeError) as error:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from ccn.algebra import MatrixClass, Source, reduce
 from ccn.algebra import contractions as enumerate_contractions
+from ccn.cli.show import print_json
 from ccn.errors import ConfigurationError
 
 __all__ = ["contractions"]
@@ -69,9 +69,7 @@ def contractions(
     ]
     if json:
         summary = {"order": order, "order_out": listed[0].order_out, "adjacency": adjacency, "matrix": str(matrix)}
-        print(
-            json_module.dumps({**summary, "all": len(rows), "distinct": len(distinct), "contractions": rows}, indent=1)
-        )
+        print_json({**summary, "all": len(rows), "distinct": len(distinct), "contractions": rows})
         return
     width = max(len(c.einsum) for c in listed)
     kinds = max(5, *(len(c.kind) for c in listed))

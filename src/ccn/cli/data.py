@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
+
+from ccn.cli.show import console, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,7 +61,7 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Flag = False) 
             }
         )
     if json:
-        print(json_module.dumps(rows, indent=1))
+        print_json(rows)
         return
     head = ("data set", "graphs", "classes or targets", "vertices", "edges", "origin", "licence")
     cells = [
@@ -82,13 +83,13 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Flag = False) 
         for cell in cells:
             print("| " + " | ".join(cell) + " |")
         return
-    from rich.console import Console
+    from rich.text import Text
 
     table = _table("Data sets; vertices and edges are means", *head, "at hand", right={"graphs", "vertices", "edges"})
     for cell, row in zip(cells, rows, strict=True):
         hand = row["at_hand"] or ("no; can be fetched" if row["source"] else "no")
-        table.add_row(*cell, hand if row["at_hand"] else f"[dim]{hand}[/]")
-    Console().print(table)
+        table.add_row(*cell, hand if row["at_hand"] else Text(hand, style="dim"))
+    console().print(table)
 
 
 def _to_learn(s: Statistics) -> str:
@@ -222,7 +223,7 @@ def info(
     if found.dropped or found.noted:
         report = found.write_dropped((out or Path()) / "dropped.csv")
     if json:
-        print(json_module.dumps(_json(found) | {"picture": picture and str(picture)}, indent=1))
+        print_json(_json(found) | {"picture": picture and str(picture)})
         return
     _show(found)
     if picture is None and graphs > 0:
@@ -269,10 +270,7 @@ def _json(found: Dataset) -> dict[str, Any]:
 
 
 def _show(found: Dataset) -> None:
-    from rich.console import Console
-
     s = found.statistics()
-    console = Console()
     table = _table(found.name, "", "")
     table.show_header = False
     rows = [
@@ -290,16 +288,16 @@ def _show(found: Dataset) -> None:
         rows.append(("note", found.note))
     for row in rows:
         table.add_row(*row)
-    console.print(table)
+    console().print(table)
     if found.task == "regression" and found.target_names:
         columns = ("target", "unit", "mean", "deviation", "min", "max", "missing")
         targets = _table("Targets", *columns, right=frozenset(columns[2:]))
         for t in _targets(found)[:30]:
             figures = ("" if t[k] is None else f"{t[k]:.6g}" for k in ("mean", "deviation", "min", "max"))
             targets.add_row(t["name"], t["unit"], *figures, str(t["missing"]))
-        console.print(targets)
+        console().print(targets)
         if len(found.target_names) > 30:
-            console.print(f"and {len(found.target_names) - 30} more targets")
+            print(f"and {len(found.target_names) - 30} more targets")
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -308,9 +306,8 @@ def _names(names: tuple[str, ...]) -> str:
 
 def _sketches(found: Dataset, count: int) -> None:
     from rich.columns import Columns
-    from rich.console import Console
     from rich.text import Text
 
     from ccn.datasets.drawing import sketch, spread
 
-    Console().print(Columns([Text(sketch(found, i)) for i in spread(found, min(count, 3))], padding=(0, 4)))
+    console().print(Columns([Text(sketch(found, i)) for i in spread(found, min(count, 3))], padding=(0, 4)))

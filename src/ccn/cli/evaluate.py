@@ -58,7 +58,6 @@ def evaluate(
     from ccn.prediction.evaluate import evaluate_on
     from ccn.reports.run import metrics_rows
     from ccn.training.model_file import load
-    from ccn.training.run import json_safe
     from ccn.training.run import threads as use
 
     with use(threads):
@@ -66,7 +65,7 @@ def evaluate(
             load(model).to(device), source, targets=target, smiles_column=smiles_column, level=interval, strict=strict
         )
     if json:
-        print_json(json_safe({"model": str(model), "data": data.name, **found}))
+        print_json({"model": str(model), "data": data.name, **found})
         return
     say(quiet)(str(data))
     table(f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
+_LONGEST = 1e9  # seconds; a timer cannot wait for ever
+_MOST_SPLITS = 10_000
+
 
 def reproduce(
     name: str,
@@ -34,7 +37,8 @@ def reproduce(
 
     For example, `ccn reproduce kernels --methods ridge,wl,ccn-2 --jobs 4`, then `ccn table kernels`.
 
-    A run that was cut goes on with the same command; a cell that failed is tried again.
+    A run that was cut goes on with the same command; a cell that failed is tried again, and so is one that timed out
+    if it has more time now.
 
     Parameters
     ----------
@@ -43,10 +47,11 @@ def reproduce(
     methods: list[str]
         Methods between commas, or one by one; by default those of the table.
     splits: str
-        How many (10), a range (0-4) or a list (0,3,5); by default the paper's. Small data sets can have more (100),
-        which `ccn table kernels-more` shows.
+        How many (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's. Small data sets
+        can have more (100), which `ccn table kernels-more` shows.
     time_limit_per_cell: float
-        Seconds after which a cell is ended and recorded as timed out.
+        Seconds after which a cell is ended and recorded as timed out; such a cell is tried again with a longer limit,
+        or with none.
     jobs: int
         Cells at a time, each in a process of its own.
     threads: int
@@ -64,15 +69,19 @@ def reproduce(
 
     """
     from ccn.cli.show import say
-    from ccn.errors import ConfigurationError
+    from ccn.errors import ConfigurationError, TrainingError
     from ccn.experiments.cells import cells, parse_methods
     from ccn.experiments.records import read
     from ccn.experiments.runner import Board, run
 
     if jobs < 1 or threads < 1:
         raise ConfigurationError(f"--jobs {jobs} --threads {threads}: give at least 1")
+    if time_limit_per_cell is not None and not 0 < time_limit_per_cell <= _LONGEST:
+        raise ConfigurationError(
+            f"--time-limit-per-cell {time_limit_per_cell:g}: give seconds, more than 0, or leave it out for no limit"
+        )
     chosen = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
-    todo = len(Board(chosen, read(results), again=again).left)
+    todo = len(Board(chosen, read(results), again=again, limit=time_limit_per_cell).left)
     tell = say(quiet)
     tell(f"{name}: {len(chosen)} cells, {len(chosen) - todo} with a record in {results}, {todo} to do")
     if not todo:
@@ -90,6 +99,12 @@ def reproduce(
         )
     counts = board.counts()
     tell(", ".join(f"{counts[s]} {s}" for s in ("done", "timeout", "failed") if counts[s]) + f"; records in {results}")
+    if board.failures:
+        first = board.failures[0]
+        raise TrainingError(
+            f"{len(board.failures)} of {todo} cells failed, first {first.dataset} {first.method} split {first.split}: "
+            f"{first.details.get('error')}; the same command tries them again"
+        )
 
 
 def _splits(text: str | None) -> list[int] | None:
@@ -100,13 +115,19 @@ def _splits(text: str | None) -> list[int] | None:
         return None
     try:
         if text.isdigit():
-            return list(range(int(text)))
-        parts = [part.partition("-") for part in text.split(",")]
-        return [i for first, _, last in parts for i in range(int(first), int(last or first) + 1)]
+            ranges = [(0, int(text))]
+        else:
+            parts = [part.partition("-") for part in text.split(",")]
+            ranges = [(int(first), int(last or first) + 1) for first, _, last in parts]
     except ValueError:
-        raise ConfigurationError(
-            f"--splits {text}: give a number of splits (10), a range (0-4) or a list (0,3,5)"
-        ) from None
+        ranges = []
+    if ranges == [(0, 0)]:
+        raise ConfigurationError(f"--splits {text}: one number counts splits, and this is none; 0-0 is split 0 alone")
+    if not ranges or any(first >= end for first, end in ranges):
+        raise ConfigurationError(f"--splits {text}: give a number of splits (10), a range (0-4) or a list (0,3,5)")
+    if sum(end - first for first, end in ranges) > _MOST_SPLITS:
+        raise ConfigurationError(f"--splits {text}: these are too many; give at most {_MOST_SPLITS:,}")
+    return [i for first, end in ranges for i in range(first, end)]
 
 
 @contextmanager

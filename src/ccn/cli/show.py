@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ccn.plain_json import json_safe
+
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ccn.prediction.stream import Done
 
-__all__ = ["cut", "print_json", "rows_bar", "say", "table", "told"]
+__all__ = ["console", "cut", "print_json", "rows_bar", "say", "table", "told"]
 
 
 def say(quiet: bool) -> Callable[[str], None]:
@@ -23,13 +27,19 @@ def say(quiet: bool) -> Callable[[str], None]:
 
 
 def print_json(value: Any) -> None:
-    """Print for machines."""
-    print(json.dumps(value, indent=1, default=str))
+    """Print for machines; null stands for what is not a number."""
+    print(json.dumps(json_safe(value), indent=1, default=str, allow_nan=False))
+
+
+def console() -> Console:
+    """Standard output for tables; names from data are shown as they are, whatever their brackets and colons."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False)
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table on standard output."""
-    from rich.console import Console
     from rich.table import Table
 
     made = Table(show_header=any(head))
@@ -38,7 +48,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
     for row in rows:
         made.add_row(*row)
     print(title)  # not as the table's own, which would be folded to its width
-    Console().print(made)
+    console().print(made)
 
 
 @contextmanager
@@ -77,7 +87,8 @@ def told(done: Done, output: str, quiet: bool, machine: bool, what: str, **more:
     """Say what was done, to machines where standard output has not got the table itself."""
     if machine:
         found = {"rows": done.rows, "without": done.without, "seconds": done.seconds, "rows_per_second": done.rate}
-        print(json.dumps({"output": output, **found, **more}), file=sys.stderr if output == "-" else sys.stdout)
+        line = json.dumps(json_safe({"output": output, **found, **more}), allow_nan=False)
+        print(line, file=sys.stderr if output == "-" else sys.stdout)
         return
     before = f" ({done.before:,} of them by an earlier run)" if done.before else ""
     lacking = f", {done.without:,} without {what} (see the column reason)" if done.without else ""

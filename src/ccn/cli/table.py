@@ -8,13 +8,16 @@ from typing import Literal
 
 __all__ = ["table"]
 
+Format = Literal["markdown", "latex", "csv", "png"]
+_ENDINGS: dict[str, Format] = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".png": "png"}
+
 
 def table(
     name: str = "all",
     /,
     *,
     results: Path = Path("results"),
-    format: Literal["markdown", "latex", "csv", "png"] = "markdown",  # noqa: A002 (the name of the flag)
+    format: Format | None = None,  # noqa: A002 (the name of the flag)
     output: Path | None = None,
     update: Path | None = None,
 ) -> None:
@@ -29,7 +32,8 @@ def table(
     results: Path
         Folder of the records.
     format: str
-        How to write it; csv has one line per figure.
+        How to write it; by default as the file's ending says (.md, .tex, .csv, .png), else in Markdown. csv has one
+        line per figure.
     output: Path
         File to write, instead of standard output; needed for png.
     update: Path
@@ -47,11 +51,13 @@ def table(
     records = read(results)
     made = [make(n, records) for n in (NAMES if name == "all" else [name])]
     if update is not None:
-        if format != "markdown" or output is not None:
+        if format not in (None, "markdown") or output is not None:
             raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")
         page = update.read_text(encoding="utf-8")
         update.write_text(embed(page, made, str(update)), encoding="utf-8")
-    elif format == "png":
+        return
+    kind = format or _ENDINGS.get(output.suffix.lower() if output else "", "markdown")
+    if kind == "png":
         if output is None or len(made) > 1:
             raise ConfigurationError(
                 "a picture shows one table and needs a file: ccn table kernels --output kernels.png"
@@ -59,7 +65,7 @@ def table(
         draw(made[0], output)
     else:
         writers = {"markdown": as_markdown, "latex": as_latex}
-        text = as_csv(made) if format == "csv" else "\n".join(writers[format](t) for t in made)
+        text = as_csv(made) if kind == "csv" else "\n".join(writers[kind](t) for t in made)
         if output is None:
             sys.stdout.write(text)
         else:

@@ -82,7 +82,7 @@ def train(
     from ccn.reports.run import metrics_rows
     from ccn.training.config import merged, read_config, resolve
     from ccn.training.machine import is_first, keep_memory
-    from ccn.training.run import check_folder, json_safe, train_run
+    from ccn.training.run import check_folder, train_run
 
     flags = o.given(
         data=data,
@@ -95,7 +95,8 @@ def train(
     )
     first = is_first()
     file: dict[str, Any] = {} if config is None else read_config(config)
-    before = check_folder(output, resume=resume, overwrite=overwrite) if first or resume else None
+    asked = method or file.get("method")
+    before = check_folder(output, resume=resume, overwrite=overwrite, method=asked) if first or resume else None
     settings = resolve(
         source, flags, merged(before or {}, file), method=method, recipe=recipe, seed=seed, threads=threads
     )
@@ -117,7 +118,7 @@ def train(
     if not first:
         return
     if json:
-        print_json({"folder": str(output), **json_safe(done.metrics)})
+        print_json({"folder": str(output), **done.metrics})
     elif not quiet:
         table("How good it is", *metrics_rows(done.metrics["metrics"]))
         if held := done.metrics.get("interval"):

@@ -19,7 +19,7 @@ from ccn.datasets.strings import Strings
 from ccn.datasets.tables import Table, find_column, is_missing, number, open_table
 from ccn.datasets.targets import Task, encode_targets
 from ccn.errors import DataError, GraphError
-from ccn.features.molecules import MoleculeFeatures, molecule_features
+from ccn.features.molecules import MoleculeFeatures, molecule_features, spelled
 from ccn.pack import Pack
 
 __all__ = ["Molecules", "convert", "dataset_of_molecules", "pack_molecules", "read_molecules"]
@@ -55,6 +55,9 @@ def _reason(smiles: str) -> str:
 
     if not smiles:
         return "no SMILES"
+    if not spelled(smiles):
+        odd = next(c for c in smiles if not c.isascii())
+        return f"not a SMILES: it has the character {odd!r}"
     mol = Chem.MolFromSmiles(smiles, sanitize=False)
     if mol is None:
         return "not a SMILES: its spelling is wrong"
@@ -121,7 +124,7 @@ def convert(
     read = _reader(features, canonical or bool(elements))
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
-            mol = read(text)
+            mol = read(text) if spelled(text) else None
             if mol is None or not mol.GetNumAtoms():
                 bad.append((i, _reason(text.strip())))
                 continue

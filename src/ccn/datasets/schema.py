@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ccn.datasets.tables import Row, Table, find_column, is_missing, number
 from ccn.errors import DataError
+from ccn.features.molecules import spelled
 
 __all__ = ["Schema", "find_schema", "parses"]
 
@@ -40,7 +41,7 @@ def parses(smiles: str) -> bool:
     from rdkit import Chem, rdBase
 
     with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles)
+        mol = Chem.MolFromSmiles(smiles) if spelled(smiles) else None
     return mol is not None and mol.GetNumAtoms() > 0
 
 

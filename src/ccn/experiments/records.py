@@ -7,16 +7,16 @@ earlier one.
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, get_args
 
 from ccn.errors import FileError
+from ccn.plain_json import json_safe
 
-__all__ = ["Key", "Record", "Status", "append", "json_safe", "read"]
+__all__ = ["Key", "Record", "Status", "append", "read"]
 
 Key = tuple[str, str, int]
 Status = Literal["done", "timeout", "failed"]
@@ -56,6 +56,8 @@ class Record:
 
 
 _FIELDS = tuple(f.name for f in fields(Record))
+_METRICS = ("accuracy", "mae", "scaled mae", "pairs")
+_METRIC_OF = {"HCEP": "mae", "QM9": "scaled mae"}
 
 
 def append(path: Path, record: Record) -> None:
@@ -83,15 +85,6 @@ def read(results: Path) -> list[Record]:
     return list(found.values())
 
 
-def json_safe(value: Any) -> Any:
-    """The same with null for what is not a finite number, which JSON does not have."""
-    if isinstance(value, Mapping):
-        return {str(k): json_safe(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_safe(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _parse(line: bytes, where: str) -> Record | None:
     try:
         data = json.loads(line)
@@ -99,7 +92,70 @@ def _parse(line: bytes, where: str) -> Record | None:
         return None
     if not isinstance(data, dict) or not set(_FIELDS[:-2]) <= set(data):
         raise FileError(f"{where}: not a record of an experiment; keep other files out of the results folder")
-    return Record(**{name: data[name] for name in _FIELDS if name in data})
+    record = Record(**{name: data[name] for name in _FIELDS if name in data})
+    if (wrong := _wrong(record)) is not None:
+        raise FileError(
+            f"{where}: not a record of an experiment: {wrong} has a wrong value; mend the line or take it out"
+        )
+    return record
+
+
+def _wrong(record: Record) -> str | None:
+    """The field, if any, whose value is not of the kind that tables are made from."""
+    for name in ("dataset", "method", "version"):
+        if not isinstance(getattr(record, name), str):
+            return name
+    checks = {
+        "split": type(record.split) is int and record.split >= 0,
+        "seed": type(record.seed) is int,
+        "validation": _number_or_none(record.validation),
+        "test": _number_or_none(record.test),
+        "status": record.status in get_args(Status),
+        "metric": record.metric in _METRICS and _METRIC_OF.get(record.dataset, record.metric) == record.metric,
+        "seconds": _number(record.seconds) and record.seconds >= 0,
+        "config": _config_fits(record.config),
+        "details": isinstance(record.details, dict)
+        and (record.status != "done" or _details_fit(record.metric, record.details)),
+    }
+    return next((name for name, right in checks.items() if not right), None)
+
+
+def _config_fits(config: Any) -> bool:
+    """Whether what notes of tables say of the settings can be read."""
+    if not isinstance(config, dict) or not _number(config.get("rows", 0)):
+        return False
+    recipe, options = config.get("recipe", {}), config.get("options", {})
+    if not isinstance(recipe, dict) or not isinstance(options, dict):
+        return False
+    training, network, settings = recipe.get("training", {}), recipe.get("network", {}), options.get("settings") or {}
+    return all(isinstance(part, dict) for part in (training, network, settings)) and _number(training.get("members", 1))
+
+
+def _details_fit(metric: str, details: Mapping[str, Any]) -> bool:
+    """Whether the details of a cell that is done, if there are any, are the figures that belong to its metric."""
+    if metric == "accuracy" or not details:
+        return True
+    if metric == "pairs":
+        return all(_number(details.get(name)) for name in ("apart", "pairs"))
+    columns: list[Any] = [details.get(name) for name in ("targets", "mae", "rmse", "scale")]
+    if not all(isinstance(column, list) and column for column in columns):
+        return False
+    targets, mae, rmse, scale = columns
+    return (
+        len(targets) == len(mae) == len(rmse) == len(scale)
+        and all(isinstance(target, str) for target in targets)
+        and all(_number_or_none(error) for error in (*mae, *rmse))
+        and all(_number(s) and s > 0 for s in scale)
+    )
+
+
+def _number(value: Any) -> bool:
+    """Whether it is one, and neither NaN nor so large that sums would be infinite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e100
+
+
+def _number_or_none(value: Any) -> bool:
+    return value is None or _number(value)
 
 
 def _ends_whole(file: IO[bytes]) -> bool:

@@ -27,16 +27,20 @@ class Board:
         cells: all that were asked for.
         state: of each cell: ``to do``, ``running``, or as its record says.
         last: the newest record.
+        failures: the records of cells that failed in this run.
         at_once: cells that run at the same time.
 
     """
 
-    def __init__(self, cells: Sequence[Cell], records: Sequence[Record], *, again: bool = False) -> None:
+    def __init__(
+        self, cells: Sequence[Cell], records: Sequence[Record], *, again: bool = False, limit: float | None = None
+    ) -> None:
         self.cells = cells
         known = {r.key: r for r in records}
-        ended = {k: r.status for k, r in known.items() if not again and r.status != "failed"}
+        ended = {k: r.status for k, r in known.items() if not again and _settled(r, limit)}
         self.state: dict[Key, str] = {c.key: ended.get(c.key, "to do") for c in cells}
         self.last: Record | None = None
+        self.failures: list[Record] = []
         self.at_once = 1
         self.began = time.monotonic()
         self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -56,6 +60,8 @@ class Board:
     def ended(self, record: Record) -> None:
         """Take note of a record."""
         self.state[record.key], self.last = record.status, record
+        if record.status == "failed":
+            self.failures.append(record)
         self._seconds[record.dataset, record.method].append(record.seconds)
 
     def seconds_left(self, limit: float | None = None) -> float | None:
@@ -82,11 +88,11 @@ def run(
     cluster: str | None = None,
     watch: Callable[[Board], None] = lambda board: None,
 ) -> Board:
-    """Run the cells that have no record yet.
+    """Run the cells that have no record yet, those that failed, and those that timed out and now have more time.
 
     Args:
         cells: in the order in which they are run.
-        results: folder of the records; a cell that is done or timed out there is not run again, one that failed is.
+        results: folder of the records; a cell that is done there is not run again.
         jobs: cells at a time.
         threads: of each of them.
         limit: seconds of a cell, after which it is ended and recorded as timed out.
@@ -95,7 +101,7 @@ def run(
         watch: is called whenever a cell begins or ends.
 
     """
-    board = Board(cells, read(results), again=again)
+    board = Board(cells, read(results), again=again, limit=limit)
     waiting = deque(board.left)
     running: dict[Future[Record], Cell] = {}
     with _places(cluster, min(jobs, max(1, len(waiting)))) as (submit, board.at_once):
@@ -112,6 +118,13 @@ def run(
                 board.ended(record)
                 watch(board)
     return board
+
+
+def _settled(record: Record, limit: float | None) -> bool:
+    """Whether a cell with this record need not run: it is done, or it timed out and has no more time than it had."""
+    if record.status == "timeout":
+        return limit is not None and limit <= record.seconds
+    return record.status == "done"
 
 
 def _result(future: Future[Record], cell: Cell) -> Record:

@@ -5,6 +5,7 @@ A table compares methods on items: data sets, metrics or targets. :mod:`ccn.expe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +22,7 @@ __all__ = ["FLOOR", "MISSING", "NAMES", "Figure", "Table", "table"]
 
 MISSING = "\N{EN DASH}"
 _LEVEL = 0.05
+_ROUNDING = 1e-9  # means of the same counts over splits, summed in another order, differ by less
 _BREC, _TOTAL = ("BREC basic", "BREC regular", "BREC extension"), "BREC"
 
 
@@ -33,7 +35,7 @@ class Figure:
         splits: how many there should be.
         timeouts, failures: splits that ended so.
         quoted: what the paper says.
-        best: no method has a better mean, among those with as many splits.
+        best: no method has a better mean by more than rounding, among those with as many splits.
         close: not the best, and not significantly worse.
 
     """
@@ -151,13 +153,15 @@ def _hcep(records: Sequence[Record]) -> Table:
     labels = {"mae": "MAE", "rmse": "RMSE", "fraction": "MAE / MAE of boosting"}
 
     def errors(r: Record) -> dict[str, float]:
+        if not r.details:
+            return {} if r.test is None else {"mae": r.test}
         return {m: r.details[m][0] for m in ("mae", "rmse") if r.details[m][0] is not None}
 
     trees = {r.split: errors(r) for r in records if r.method == "boosting" and r.status == "done"}
 
     def values(r: Record) -> dict[str, float]:
         found, by = errors(r), trees.get(r.split, {})
-        return found | ({"fraction": found["mae"] / by["mae"]} if found and by else {})
+        return found | ({"fraction": found["mae"] / by["mae"]} if "mae" in found and by.get("mae") else {})
 
     def quoted(method: str, item: str) -> Quoted | None:
         if item != "fraction":
@@ -182,6 +186,8 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
     items = (*TARGETS, mean) if scaled else tuple(TARGETS)
 
     def values(r: Record) -> dict[str, float]:
+        if not r.details:
+            return {mean: r.test} if scaled and metric == "mae" and r.test is not None else {}
         of = zip(r.details["targets"], r.details[metric], r.details["scale"], strict=True)
         found = {target: error / scale if scaled else error for target, error, scale in of if error is not None}
         return found | ({mean: fmean(found.values())} if len(found) == len(TARGETS) else {})
@@ -209,13 +215,14 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
 
 
 def _expressivity(records: Sequence[Record]) -> Table:
-    points = _points(records, lambda r: {r.dataset: r.details["apart"]})
-    pairs = {r.dataset: r.details["pairs"] for r in records if r.status == "done"}
+    points = _points(records, lambda r: {} if r.test is None else {r.dataset: r.test})
+    pairs = {r.dataset: r.details["pairs"] for r in records if r.status == "done" and r.details}
     for method in dict.fromkeys(r.method for r in records):
         parts = [p.value for p in points if p.method == method and p.item in _BREC and p.value is not None]
         if len(parts) == len(_BREC):
             points.append(_Point(_TOTAL, method, 0, "done", sum(parts)))
-            pairs[_TOTAL] = sum(pairs[name] for name in _BREC)
+            if pairs.keys() >= set(_BREC):
+                pairs[_TOTAL] = sum(pairs[name] for name in _BREC)
     items = (*_BREC, _TOTAL, *sorted({p.item for p in points} - {*_BREC, _TOTAL}))
     made = Table(
         "expressivity",
@@ -299,15 +306,21 @@ def _compared(row: Mapping[str, Figure], better: Callable[[Iterable[float]], flo
     if not rivals:
         return dict(row)
     top = better(f.mean for f in rivals.values() if f.mean is not None)
-    champion = next(f for f in rivals.values() if f.mean == top)
+    best = {
+        name: f for name, f in rivals.items() if f.mean is not None and math.isclose(f.mean, top, rel_tol=_ROUNDING)
+    }
     out = dict(row)
     for name, f in rivals.items():
-        shared = sorted(set(f.values) & set(champion.values))
-        best = f.mean == top
-        ours, theirs = ([g.values[split] for split in shared] for g in (f, champion))
-        close = not best and len(shared) > 1 and corrected_t_test(ours, theirs) >= _LEVEL
-        out[name] = replace(f, best=best, close=close)
+        close = name not in best and all(_not_worse(f, champion) for champion in best.values())
+        out[name] = replace(f, best=name in best, close=close)
     return out
+
+
+def _not_worse(figure: Figure, champion: Figure) -> bool:
+    """Whether a test over the splits that both have finds no significant difference."""
+    shared = sorted(set(figure.values) & set(champion.values))
+    ours, theirs = ([f.values[split] for split in shared] for f in (figure, champion))
+    return len(shared) > 1 and corrected_t_test(ours, theirs) >= _LEVEL
 
 
 def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:

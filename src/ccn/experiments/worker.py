@@ -21,12 +21,14 @@ from dataclasses import asdict
 from typing import Any
 
 from ccn.experiments.cells import Cell, run_cell
-from ccn.experiments.records import Record, json_safe
+from ccn.experiments.records import Record
+from ccn.plain_json import json_safe
 
 __all__ = ["stop", "work"]
 
 _idle: list[_Process] = []
 _all: set[_Process] = set()
+_lock = threading.Lock()  # of both: several threads take processes and give them back
 
 
 class _Process:
@@ -93,26 +95,39 @@ class _Process:
 
 def work(cell: Cell, limit: float | None, threads: int) -> Record:
     """Do a cell in a process that is free, or in a new one."""
-    own = next((p for p in _idle if p.threads == threads), None)
-    if own is None:
-        own = _Process(threads)
-        _all.add(own)
-    else:
-        _idle.remove(own)
+    own = _take(threads)
     record = own.run(cell, limit)
-    if own.process.poll() is None and record.status != "timeout":
-        _idle.append(own)
-    else:
-        _all.discard(own)
+    with _lock:
+        usable = own in _all and own.process.poll() is None and record.status != "timeout"
+        if usable:
+            _idle.append(own)
+        else:
+            _all.discard(own)
+    if not usable:
         own.end()
     return record
 
 
+def _take(threads: int) -> _Process:
+    """A process for the caller alone."""
+    with _lock:
+        own = next((p for p in _idle if p.threads == threads), None)
+        if own is None:
+            own = _Process(threads)
+            _all.add(own)
+        else:
+            _idle.remove(own)
+        return own
+
+
 def stop() -> None:
     """End all processes."""
-    _idle.clear()
-    while _all:
-        _all.pop().end()
+    with _lock:
+        ended = list(_all)
+        _idle.clear()
+        _all.clear()
+    for process in ended:
+        process.end()
 
 
 def _serve(threads: int) -> None:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, GraphError
 
-__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
+__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features", "spelled"]
 
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
 """Elements with a column of their own; one more column stands for any other."""
@@ -290,3 +290,11 @@ def molecule_features(
             )
     hydrogens = bool(hydrogens or data.get("hydrogens"))
     return replace(features, hydrogens=True) if hydrogens and not features.hydrogens else features
+
+
+def spelled(smiles: str) -> bool:
+    """Whether a SMILES, up to a name that may follow it, has no letters but those of ASCII.
+
+    RDKit ends at another character and answers with the molecule before it.
+    """
+    return not (words := smiles.split(maxsplit=1)) or words[0].isascii()

@@ -7,7 +7,7 @@ from pathlib import Path
 from ccn.errors import ConfigurationError
 from ccn.prediction import answers, formats
 from ccn.prediction.formats import Format
-from ccn.prediction.stream import Done, Options, Tell, answer_file, model_path, unique
+from ccn.prediction.stream import Done, Options, Tell, answer_file, unique
 from ccn.prediction.workers import Job
 from ccn.training import model_file
 
@@ -28,7 +28,7 @@ def embed_file(
 
     The arguments are those of :func:`ccn.prediction.stream.predict_file`; the output is .csv, .tsv, .parquet or .npy.
     """
-    path = model_path(model)
+    path = model_file.model_path(model)
     loaded = model_file.load(path)
     if not loaded.members:
         raise ConfigurationError(

@@ -12,6 +12,7 @@ from ccn.datasets import Dataset, load, options_of
 from ccn.errors import ConfigurationError, DataError
 from ccn.training.model import Model
 from ccn.training.run import coverage
+from ccn.training.targets import class_numbers
 
 __all__ = ["evaluate_on"]
 
@@ -64,11 +65,11 @@ def _encoded(model: Model, data: Dataset) -> NDArray[np.float64]:
     """The targets with classes numbered as in the model."""
     if model.task.kind == "regression":
         return data.targets
-    of = {str(c): i for i, c in enumerate(model.task.classes)}
-    unknown = [c for c in data.classes if str(c) not in of]
-    if unknown:
-        raise DataError(f"{data.name}: the model has never seen the class {unknown[0]!r}; it knows {', '.join(of)}")
-    number = np.array([of[str(c)] for c in data.classes], dtype=np.float64)
+    number = class_numbers(data.classes, model.task.classes)
+    if np.isnan(number).any():
+        unknown = data.classes[int(np.isnan(number).argmax())]
+        known = ", ".join(map(str, model.task.classes))
+        raise DataError(f"{data.name}: the model has never seen the class {unknown!r}; it knows {known}")
     out = np.full_like(data.targets, np.nan)
     there = ~np.isnan(data.targets)
     out[there] = number[data.targets[there].astype(int)]

@@ -24,7 +24,7 @@ from ccn.prediction.workers import Job, Mapper, Texts, processes
 from ccn.training import model_file
 from ccn.training.model import Model
 
-__all__ = ["CHUNK", "Done", "Options", "Tell", "answer_file", "model_path", "predict_file", "unique"]
+__all__ = ["CHUNK", "Done", "Options", "Tell", "answer_file", "predict_file", "unique"]
 
 CHUNK = 1000  # rows that are answered together
 Tell = Callable[[int], None]
@@ -105,12 +105,6 @@ def _place(table: Table, model: Model, named: str | None) -> int:
     return find_column(table, find_schema(table, smiles_column=named, target_columns=()).smiles, "smiles_column")
 
 
-def model_path(path: str | Path) -> Path:
-    """The file of a model, or the one in a run's folder."""
-    path = Path(path)
-    return path / "model.safetensors" if path.is_dir() else path
-
-
 @contextmanager
 def _mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Mapper]:
     """Whoever answers the chunks."""
@@ -133,7 +127,7 @@ def predict_file(
     model: str | Path,
     source: str,
     output: str | Path,
-    options: Options = Options(),  # noqa: B008 (frozen)
+    options: Options = Options(),
     *,
     resume: bool = False,
     overwrite: bool = False,
@@ -154,7 +148,7 @@ def predict_file(
         tell: told of the rows done.
 
     """
-    path = model_path(model)
+    path = model_file.model_path(model)
     loaded = model_file.load(path)
     answers.check_interval(loaded, options.interval)
     names = (*answers.columns(loaded, options.interval), answers.REASON)

@@ -15,9 +15,11 @@ from ccn.errors import ConfigurationError
 from ccn.pack import Pack
 from ccn.ragged import Int
 from ccn.training.examples import Examples, fingerprint
+from ccn.training.history import need_tensorboard
 from ccn.training.inputs import Inputs
 from ccn.training.loop import train
 from ccn.training.machine import Machine
+from ccn.training.metrics import check_monitor
 from ccn.training.model import Model
 from ccn.training.network import make_network, network_options
 from ccn.training.recipe import Recipe
@@ -48,6 +50,7 @@ class Run:
         tensorboard: also write a TensorBoard log.
         verbose: show a progress bar.
         watch: is given the row of every epoch.
+        begin: called once the settings have been checked, before anything is learned or written.
 
     """
 
@@ -58,6 +61,7 @@ class Run:
     tensorboard: bool = False
     verbose: bool = False
     watch: Callable[[Mapping[str, float]], None] | None = None
+    begin: Callable[[], None] = lambda: None
 
 
 def split(targets: Floats, validation: float, seed: int, *, classification: bool, calibration: bool) -> Parts:
@@ -87,7 +91,7 @@ def fit(
     weights: Floats | None = None,
     seed: int = 0,
     machine: Machine = Machine(),  # noqa: B008 (frozen)
-    run: Run = Run(),  # noqa: B008 (frozen)
+    run: Run = Run(),
     about: Mapping[str, Any] | None = None,
 ) -> Model:
     """Train a model.
@@ -121,10 +125,16 @@ def fit(
     )
     examples = Examples(graphs, targets, parts.train, parts.validation, weights)
     options = network_options(recipe.network, graphs, task.outputs)
+    seeds = [int(np.random.SeedSequence([seed, i]).generate_state(1)[0]) for i in range(settings.members)]
+    first = make_network(options, seeds[0])
+    check_monitor(task, settings.monitor)
+    machine.check()
+    if run.tensorboard:
+        need_tensorboard()
+    run.begin()
     members, ended, left = [], [], run.time_limit
-    for i in range(settings.members):
-        own = int(np.random.SeedSequence([seed, i]).generate_state(1)[0])
-        net = make_network(options, own)
+    for i, own in enumerate(seeds):
+        net = make_network(options, own) if i else first
         progress = train(
             net,
             task,

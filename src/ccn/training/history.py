@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from ccn.errors import DependencyError
 from ccn.training.sealed import write_atomically
 
-__all__ = ["Tell", "progress_bar", "tensorboard", "write_history"]
+__all__ = ["Tell", "need_tensorboard", "progress_bar", "tensorboard", "write_history"]
 
 
 class Tell(Protocol):
@@ -71,17 +71,22 @@ def _figures(row: Mapping[str, float], epochs: int) -> str:
     return f"epoch {row['epoch']:.0f} of {epochs}: loss {row['train_loss']:.4g}{shown}"
 
 
+def need_tensorboard() -> Any:
+    """The writer of TensorBoard's logs, or an error that says how to install it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
+    return SummaryWriter
+
+
 @contextmanager
 def tensorboard(folder: Path | None) -> Iterator[Any]:
     """A function that writes a row of the history to TensorBoard, or one that does nothing without a folder."""
     if folder is None:
         yield lambda row: None
         return
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
-    with SummaryWriter(str(folder)) as writer:
+    with need_tensorboard()(str(folder)) as writer:
 
         def log(row: Mapping[str, float]) -> None:
             for name, value in row.items():

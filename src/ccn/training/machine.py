@@ -6,10 +6,12 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ccn.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-__all__ = ["Machine", "is_first", "keep_memory"]
+__all__ = ["Machine", "check_device", "is_first", "keep_memory"]
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,39 @@ class Machine:
 
     def fabric(self) -> Fabric:
         """Fabric, launched: from here on there may be several processes."""
-        import lightning_fabric
-
-        made = lightning_fabric.Fabric(
-            accelerator=self.device,
-            devices=self.devices,
-            num_nodes=self.nodes,
-            strategy=self.strategy,
-            precision=self.precision,  # type: ignore[arg-type]  # Fabric checks the name
-        )
+        made = self._made()
         made.launch()
         return made
+
+    def check(self) -> None:
+        """An error if this machine has not what is asked for."""
+        self._made()
+
+    def _made(self) -> Fabric:
+        import lightning_fabric
+
+        check_device(self.device)
+        try:
+            return lightning_fabric.Fabric(
+                accelerator=self.device,
+                devices=self.devices,
+                num_nodes=self.nodes,
+                strategy=self.strategy,
+                precision=self.precision,  # type: ignore[arg-type]  # Fabric checks the name
+            )
+        except (RuntimeError, ValueError) as error:
+            raise ConfigurationError(f"{self}: not to be had here ({error})") from None
+
+
+def check_device(name: str) -> None:
+    """An error if the device is one for which this machine has not the hardware, or PyTorch not the support."""
+    import torch
+
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    kind = name.partition(":")[0]
+    if not there.get(kind, True):
+        usable = ", ".join(k for k, is_there in there.items() if is_there)
+        raise ConfigurationError(f"device {name}: PyTorch finds none on this machine; what it finds is {usable}")
 
 
 def is_first() -> bool:

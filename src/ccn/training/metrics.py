@@ -7,6 +7,7 @@ curve where only one class occurs, is NaN; over several targets the mean is that
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.training.task import Floats, Task
 
-__all__ = ["CLASSIFICATION", "REGRESSION", "better", "headline", "metrics", "names"]
+__all__ = ["CLASSIFICATION", "REGRESSION", "better", "headline", "metrics", "names", "score"]
 
 CLASSIFICATION = ("accuracy", "roc_auc", "pr_auc", "mcc")
 REGRESSION = ("mae", "rmse", "r2")
@@ -101,3 +102,16 @@ def check_monitor(task: Task, name: str) -> None:
     """An error unless ``name`` is something of this task that can be watched."""
     if name != "loss" and name not in names(task):
         raise ConfigurationError(f"monitor={name!r}: choose loss or one of {', '.join(names(task))}")
+
+
+def score(known: Floats, found: NDArray[Any], *, classification: bool) -> float:
+    """Accuracy of class numbers (rows, targets), or the coefficient of determination; NaN of ``known`` do not count.
+
+    Of several labels all that are known must be right; of several numbers it is the mean.
+    """
+    from sklearn.metrics import r2_score
+
+    there = ~np.isnan(known)
+    if classification:
+        return float(((found == known) | ~there).all(axis=1)[there.any(axis=1)].mean())
+    return float(np.mean([r2_score(a[t], b[t]) for a, b, t in zip(known.T, found.T, there.T, strict=True)]))

@@ -23,7 +23,7 @@ from ccn.training.recipe import from_dict, plain, to_dict, unplain
 from ccn.training.task import Task
 from ccn.uncertainty.conformal import Calibration
 
-__all__ = ["describe", "load", "save"]
+__all__ = ["describe", "load", "model_path", "save"]
 
 FORM, VERSION = "ccn model", 1
 
@@ -54,8 +54,8 @@ def load(path: str | Path) -> Model:
     if _of_method(path):
         from ccn.baselines import model as of_method
 
-        return of_method.load(_file(path))
-    _, tensors, data = sealed.read(_file(path), FORM, VERSION)
+        return of_method.load(model_path(path))
+    _, tensors, data = sealed.read(model_path(path), FORM, VERSION)
     members = []
     try:
         options = unplain(data["network"])
@@ -87,16 +87,16 @@ def describe(path: str | Path) -> dict[str, Any]:
     if _of_method(path):
         from ccn.baselines import model as of_method
 
-        return of_method.describe(_file(path))
-    return sealed.read_header(_file(path), FORM, VERSION)[1]
+        return of_method.describe(model_path(path))
+    return sealed.read_header(model_path(path), FORM, VERSION)[1]
 
 
 def _of_method(path: str | Path) -> bool:
     """Whether a method of :mod:`ccn.baselines` wrote the file; its code is imported only then."""
-    return sealed.form_of(_file(path)) == "ccn baseline"
+    return sealed.form_of(model_path(path)) == "ccn baseline"
 
 
-def _file(path: str | Path) -> Path:
+def model_path(path: str | Path) -> Path:
     """The file of a model, or the one in a run's folder."""
     path = Path(path)
     return path / "model.safetensors" if path.is_dir() else path

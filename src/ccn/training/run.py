@@ -24,6 +24,7 @@ from ccn.datasets import Dataset
 from ccn.datasets.splits import save_splits
 from ccn.errors import ConfigurationError, FileError
 from ccn.pack import Pack
+from ccn.plain_json import json_safe
 from ccn.ragged import Int
 from ccn.training import model_file
 from ccn.training.config import Config, read_config, to_toml
@@ -50,10 +51,11 @@ class Result:
     metrics: Mapping[str, Any]
 
 
-def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, Any] | None:
+def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | None = None) -> dict[str, Any] | None:
     """The configuration of the run in the folder that is gone on with, if any; nothing is written yet.
 
     A folder with something in it is taken only to resume or overwrite the run in it; what is not a run is left alone.
+    A run is gone on with by its own method, whichever is asked for.
     """
     if resume and overwrite:
         raise ConfigurationError("--resume goes on with a run and --overwrite throws it away; give one of them")
@@ -63,7 +65,14 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> dict[str, An
         return None  # new, or killed before its first file was whole
     run = (folder / CONFIG).is_file()
     if resume and run:
-        return read_config(folder / CONFIG)
+        before = read_config(folder / CONFIG)
+        own = before.get("method", "ccn")
+        if method not in (None, own):
+            raise ConfigurationError(
+                f"{folder}: the run in it is of the method {own}, not {method}; leave out --method to go on with it, "
+                "choose another output, or replace it with --overwrite"
+            )
+        return before
     if overwrite and run:
         return None
     if not run:
@@ -77,7 +86,8 @@ def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    write_atomically(folder / CONFIG, to_toml(config).encode())
+    if not (folder / CONFIG).is_file():  # that of a run that is gone on with stays: others are refused later
+        write_atomically(folder / CONFIG, to_toml(config).encode())
 
 
 @contextmanager
@@ -114,11 +124,17 @@ def train_run(
     sizes = {"train": len(parts.train), "validation": len(parts.validation), "calibration": len(parts.calibration)}
     sizes["test"] = len(dealt.test)
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
-    if first:
-        begin_folder(folder, config, resume=resume)
-        save_splits(folder / "splits.json", [dealt.split], data.pack if data.smiles is None else data.smiles)
-        data.write_dropped(folder / "dropped.csv")
-    run = Run(folder / "checkpoints", resume, time_limit=time_limit, tensorboard=tensorboard, verbose=verbose)
+
+    def begin() -> None:
+        """Make the folder; what is in it of an older run is gone only when all settings have been checked."""
+        if first:
+            begin_folder(folder, config, resume=resume)
+            save_splits(folder / "splits.json", [dealt.split], data.pack if data.smiles is None else data.smiles)
+            data.write_dropped(folder / "dropped.csv")
+
+    run = Run(
+        folder / "checkpoints", resume, time_limit=time_limit, tensorboard=tensorboard, verbose=verbose, begin=begin
+    )
     about = {
         "data": data.name,
         "smiles_column": data.options.get("smiles_column"),
@@ -267,12 +283,3 @@ def _history(folder: Path, members: int) -> None:
                     table.writeheader()
                 table.writerow({"member": i, **row})
     write_atomically(folder / "history.csv", text.getvalue().encode())
-
-
-def json_safe(value: Any) -> Any:
-    """The same with null for what is not a number, which JSON does not have."""
-    if isinstance(value, Mapping):
-        return {k: json_safe(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_safe(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

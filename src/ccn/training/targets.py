@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from ccn.datasets.dataset import Dataset
 from ccn.errors import ConfigurationError
 from ccn.training.task import Floats
 
-__all__ = ["Targets", "read_classes", "read_numbers"]
+__all__ = ["Targets", "class_numbers", "read_as", "read_classes", "read_numbers"]
 
 
 @dataclass(frozen=True)
@@ -99,3 +100,31 @@ def read_classes(rows: Any, y: Any) -> Targets:
     values = np.full((len(given), 1), np.nan)
     values[~missing, 0] = number
     return Targets(values, _names(y, 1), True, tuple(classes.tolist()))
+
+
+def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float = np.nan) -> Floats:
+    """(values,) the number of each value among the classes, by what it is or by its name; NaN where it is missing.
+
+    Example:
+        >>> class_numbers(["b", None, 1, "d"], ["a", "b", "1"], unknown=-1)
+        array([ 1., nan,  2., -1.])
+
+    """
+    known = list(classes)
+    of = {str(c): float(i) for i, c in enumerate(known)} | {c: float(i) for i, c in enumerate(known)}
+    return np.array([np.nan if v is None or v != v else of.get(v, of.get(str(v), unknown)) for v in values])
+
+
+def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan) -> Floats:
+    """(rows, targets) of a classification, numbered as ``classes`` are, others ``unknown``.
+
+    A data set numbers its classes for itself, so that they go by their names.
+    """
+    if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = np.asarray(y)[:, 0]
+    if y is not None and np.ndim(y) == 1:
+        return class_numbers(np.asarray(y).tolist(), classes, unknown)[:, None]
+    own = read_classes(rows, y)
+    number = np.append(class_numbers(own.classes, classes, unknown), np.nan)  # the last where there is none
+    values: Floats = number[np.where(np.isnan(own.values), -1, own.values).astype(np.int64)]
+    return values

@@ -90,6 +90,9 @@ def search(
         raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
     parts = Parts(dealt.parts.train, rows, rows[:0])
     say(str(data))
+    config.machine.check()
+    if not resume:
+        _searched(kept)
     inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)
     graphs = inputs.vertices(data.pack)
     begin_folder(folder, config, resume=resume)
@@ -102,9 +105,7 @@ def search(
     )
     if "kept" not in study.user_attrs:
         study.set_user_attr("kept", sorted(kept))
-    searched = {name: how for name, how in SPACE.items() if name not in study.user_attrs["kept"]}
-    if not searched:
-        raise ConfigurationError(f"nothing is left to search: all of {', '.join(SPACE)} are given")
+    searched = _searched(study.user_attrs["kept"])
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
         study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # it was cut
 
@@ -166,6 +167,14 @@ def search(
     write_atomically(folder / "best.toml", to_toml(_with(config, best)).encode())
     _write(folder, study, monitor)
     return Found(best, float(study.best_value), monitor, len(ended))
+
+
+def _searched(kept: Collection[str]) -> dict[str, tuple[str, dict[str, Any]]]:
+    """What is searched where some settings are kept; an error if that is nothing."""
+    found = {name: how for name, how in SPACE.items() if name not in kept}
+    if not found:
+        raise ConfigurationError(f"nothing is left to search: all of {', '.join(SPACE)} are given")
+    return found
 
 
 def _with(config: Config, drawn: Mapping[str, Any]) -> Config:
