@@ -220,11 +220,21 @@ def test_a_device_that_is_not_there_is_an_error_of_one_line(
     run: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    for words in (
-        ["evaluate", str(run), str(table), "--device", "cuda"],
-        ["predict", str(run), str(table), "-o", str(tmp_path / "o.csv"), "--device", "cuda:1", "--quiet"],
+    out = str(tmp_path / "o.csv")
+    for words, said in (
+        (["evaluate", str(run), str(table), "--device", "cuda"], "PyTorch finds none on this machine"),
+        (["predict", str(run), str(table), "-o", out, "--device", "cuda:1", "--quiet"], "PyTorch finds none on this"),
+        (["predict", str(run), str(table), "-o", out, "--device", "foo", "--quiet"], "PyTorch knows none of that name"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(words)
         assert ended.value.code == 1
-        assert "PyTorch finds none on this machine; what it finds is cpu" in capsys.readouterr().err
+        error = " ".join(capsys.readouterr().err.split())
+        assert said in error
+        assert "what it finds is cpu" in error
+
+
+def test_the_device_may_be_left_to_the_machine(run: Path, table: Path, tmp_path: Path, ccn: Call) -> None:
+    for device in ("auto", "cpu"):
+        ccn("predict", run, table, "-o", tmp_path / f"{device}.csv", "--device", device, "--quiet")
+    assert (tmp_path / "auto.csv").read_bytes() == (tmp_path / "cpu.csv").read_bytes()

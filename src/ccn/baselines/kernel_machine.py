@@ -60,7 +60,7 @@ KERNELS: dict[str, _Choice] = {
     "multiscale-laplacian": _Choice(MultiscaleLaplacian, {"levels": (1, 2), "noise": (0.1, 0.01)}),
     "ccn-2-kernel": _Choice(
         PartKinds,
-        {"order": (2,), "levels": (4,), "counted": (True, False)},
+        {"order": (2,), "levels": (6,), "counted": (True, False)},
         C=(1.0, 2.0, 4.0, 8.0),
         molecules="compact",
     ),

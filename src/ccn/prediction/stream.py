@@ -187,9 +187,10 @@ def answer_file(
         table = stack.enter_context(_source_table(source, model.inputs.molecules is None))
         place = _place(table, model, options.smiles_column)
         key = {"model": _sha256(path), "input": _stamp(source), "job": asdict(job), "column": table.columns[place]}
-        out = stack.enter_context(Output(output, form(table.columns), key, resume=resume, overwrite=overwrite))
+        made = form(table.columns)
+        run = stack.enter_context(_mapper(path, model, job, options))  # first: a refused option leaves no output behind
+        out = stack.enter_context(Output(output, made, key, resume=resume, overwrite=overwrite))
         before = out.done
-        run = stack.enter_context(_mapper(path, model, job, options))
         waiting: deque[Chunk] = deque()
 
         def ask() -> Iterator[Texts]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ccn.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import torch
     from lightning_fabric import Fabric
 
-__all__ = ["Machine", "check_device", "is_first", "keep_memory"]
+__all__ = ["Machine", "check_device", "is_first", "keep_memory", "torch_device"]
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,34 @@ class Machine:
 
 def check_device(name: str) -> None:
     """An error if the device is one for which this machine has not the hardware, or PyTorch not the support."""
+    there = _there()
+    if not there.get(name.partition(":")[0], True):
+        raise ConfigurationError(f"device {name}: PyTorch finds none on this machine; what it finds is {_usable()}")
+
+
+def torch_device(name: str) -> torch.device:
+    """The device of that name; ``auto`` is an accelerator if there is one."""
     import torch
 
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    kind = name.partition(":")[0]
-    if not there.get(kind, True):
-        usable = ", ".join(k for k, is_there in there.items() if is_there)
-        raise ConfigurationError(f"device {name}: PyTorch finds none on this machine; what it finds is {usable}")
+    if name == "auto":
+        name = next(kind for kind in ("cuda", "mps", "cpu") if _there()[kind])
+    check_device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise ConfigurationError(
+            f"device {name}: PyTorch knows none of that name; what it finds is {_usable()}"
+        ) from None
+
+
+def _there() -> dict[str, bool]:
+    import torch
+
+    return {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+
+
+def _usable() -> str:
+    return ", ".join(kind for kind, is_there in _there().items() if is_there)
 
 
 def is_first() -> bool:

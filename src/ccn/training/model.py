@@ -16,7 +16,7 @@ from ccn.models import CCN
 from ccn.pack import Pack
 from ccn.training.batches import Batches
 from ccn.training.inputs import Inputs
-from ccn.training.machine import check_device
+from ccn.training.machine import torch_device
 from ccn.training.metrics import metrics
 from ccn.training.outputs import outputs
 from ccn.training.recipe import Recipe
@@ -97,7 +97,7 @@ class Model:
 
     def to(self, device: str | torch.device) -> Model:
         """The networks moved to a device."""
-        check_device(str(device))
+        place = torch_device(str(device))
         for net in self.members:
-            net.to(device)
+            net.to(place)
         return self

@@ -105,7 +105,7 @@ class PartKinds(Kernel[Bag]):
 
     title = "parts of one kind"
     order: int = 2
-    levels: int = 4
+    levels: int = 6
     counted: bool = True
 
     def see(self, graphs: Pack) -> Bag:
