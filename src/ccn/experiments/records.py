@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
 from ccn.errors import FileError
+from ccn.file_lock import lock
 from ccn.plain_json import json_safe
 
 __all__ = ["Key", "Record", "Status", "append", "read"]
@@ -65,7 +66,7 @@ def append(path: Path, record: Record) -> None:
     line = json.dumps(json_safe(asdict(record)), allow_nan=False).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        _lock(file)
+        lock(file)
         if file.seek(0, os.SEEK_END) and not _ends_whole(file):
             line = b"\n" + line  # a killed process left half a line
         file.write(line)
@@ -161,11 +162,3 @@ def _number_or_none(value: Any) -> bool:
 def _ends_whole(file: IO[bytes]) -> bool:
     file.seek(-1, os.SEEK_END)
     return file.read(1) == b"\n"
-
-
-def _lock(file: IO[bytes]) -> None:
-    """Keep other processes from writing until the file is closed."""
-    if os.name == "posix":
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -47,3 +50,31 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("CCN_CACHE", str(tmp_path / "file"))
     with pytest.warns(UserWarning, match="CCN_CACHE"):
         assert stored_gram(WL(1), PACK).shape == (20, 20)
+
+
+def test_who_comes_second_waits_and_computes_nothing(tmp_path: Path) -> None:
+    code = """
+import time
+from labelled import labelled
+import ccn
+from ccn.baselines.kernels import WL
+from ccn.baselines.kernels.store import stored_gram
+pack, see = ccn.Pack.of(labelled(20)), WL.see
+def slow(self, graphs):
+    print("computed", flush=True)
+    time.sleep(2)
+    return see(self, graphs)
+WL.see = slow
+stored_gram(WL(2), pack)
+"""
+
+    def start() -> subprocess.Popen[bytes]:
+        paths = os.pathsep.join(p for p in sys.path if p)
+        environment = {**os.environ, "CCN_CACHE": str(tmp_path / "cache"), "PYTHONPATH": paths}
+        return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=environment)
+
+    both = [start(), start()]
+    said = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0]
+    assert b"".join(said).count(b"computed") == 1
+    assert [p.suffix for p in (tmp_path / "cache" / "grams").iterdir()] == [".npy"]
