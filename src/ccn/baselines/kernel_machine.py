@@ -79,7 +79,7 @@ class KernelMachine(Baseline):
         max_rows: training rows above which so many are drawn; a Gram matrix has their square.
         cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
             graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that
-            is fitted sees all those graphs, but no target.
+            is fitted sees all those graphs, but no target. Of a larger pack it is that of the rows drawn.
 
     Attributes:
         kernel_: the chosen kernel, one per target.
@@ -230,7 +230,8 @@ class KernelMachine(Baseline):
         whole = self._shared(graphs)
         if whole is None:
             fitted = kernel.fit(graphs)
-            return fitted, fitted.gram(graphs).astype(np.float32)
+            kept = self.cache and len(graphs) >= _KEPT_FROM
+            return fitted, stored_gram(fitted, graphs) if kept else fitted.gram(graphs).astype(np.float32)
         fitted = kernel.fit(whole)
         return fitted, stored_gram(fitted, whole)[np.ix_(graphs.chosen, graphs.chosen)]
 
