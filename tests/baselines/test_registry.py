@@ -208,3 +208,7 @@ def test_settings_by_themselves_and_misspelt() -> None:
     for name in ("wl", "forest"):
         with pytest.raises(ConfigurationError, match="there is no 'depht'; choose from"):
             method(name, "classification", settings={"depht": (2,)}).fit(SMILES, OXYGEN)
+
+
+def test_ccn_is_the_name_of_our_own() -> None:
+    assert method("ccn", "regression").get_params()["method"] == "ccn-2-default"

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from ccn.cli import main
-from ccn.cli.reproduce import _splits
+from ccn.cli.reproduce import _splits, _Table
 from ccn.errors import ConfigurationError
 from ccn.experiments import runner
-from ccn.experiments.cells import Cell
+from ccn.experiments.cells import Cell, cells
 from ccn.experiments.records import Record, read
+from ccn.experiments.runner import Board
 
 
 def test_it_says_what_is_to_do_and_does_it_once(
@@ -19,7 +22,7 @@ def test_it_says_what_is_to_do_and_does_it_once(
     words = ("reproduce", "mutag", "--methods", "ridge", "--splits", "1", "--results", tmp_path)
     ccn(*words)
     told = capsys.readouterr().err.splitlines()
-    assert "1 cells, 0 with a record" in told[0]
+    assert "1 cell, 0 with a record" in told[0]
     assert "[1/1] MUTAG ridge split 0: done accuracy" in told[1]
     ccn(*words)
     assert "0 to do" in capsys.readouterr().err
@@ -72,3 +75,20 @@ def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
     assert ended.value.code == 1
     said = "ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1; the same command tries them again\n"
     assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "rows"), [("MUTAG", 80, ["ccn-2-kernel"]), ("all", 80, ["MUTAG", "strongly regular"])]
+)
+def test_the_live_table_counts_cells_and_fits_its_terminal(name: str, width: int, rows: list[str]) -> None:
+    board = Board(cells(name), [])
+    board.state[board.cells[0].key] = "running"
+    out = io.StringIO()
+    Console(file=out, width=width, height=30, force_terminal=True, color_system=None).print(_Table(board, None))
+    first, *lines = out.getvalue().splitlines()
+    assert first.startswith(f"0 done, 1 running, {len(board.cells) - 1} left; 0:00:0")
+    assert "time left not known yet" in first
+    assert all(any(row in line for line in lines) for row in rows)
+    assert max(map(len, lines)) <= width
+    assert "…" not in out.getvalue()
+    assert len(lines) < 30

@@ -61,7 +61,7 @@ def test_the_ending_of_the_file_says_the_format_where_no_other_is_given(
 def test_a_page_is_made_anew(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- ccn table kernels -->\n<!-- end of table -->\nafter\n")
-    ccn("table", "all", "--results", results, "--update", page)
+    ccn("table", "ALL", "--results", results, "--update", page)
     assert "**85.00 ± 7.07" in page.read_text(encoding="utf-8")
     assert page.read_text(encoding="utf-8").startswith("before\n")
 
@@ -77,12 +77,28 @@ def test_a_page_with_a_table_that_has_no_end_is_left_as_it_was(
     assert page.read_text() == text
 
 
+def test_pictures_without_a_name_have_that_of_their_table(
+    ccn: Callable[..., None], results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(results.parent)
+    ccn("table", "Kernels", "--format", "png")
+    assert Path("kernels.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().err == "written: kernels.png\n"
+
+
+def test_a_table_without_records_says_what_makes_some(
+    ccn: Callable[..., None], results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ccn("table", "expressivity", "--results", results)
+    assert "ccn reproduce expressivity makes some" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nothing"], "choose from kernels"),
         (["kernels", "--results", "elsewhere"], "elsewhere: no folder"),
-        (["kernels", "--format", "png"], "needs a file"),
         (["all", "--output", "all.png"], "shows one table"),
         (["kernels", "--update", "x.md", "--format", "csv"], "leave out --format"),
     ],

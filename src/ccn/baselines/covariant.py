@@ -19,7 +19,7 @@ from ccn.pack import Pack
 from ccn.training import model_file
 from ccn.training.model import Model
 from ccn.training.network import network_options
-from ccn.training.recipe import Recipe, recipe, unplain
+from ccn.training.recipe import PAPER_WIDTHS, Recipe, recipe, unplain
 from ccn.training.task import Task
 
 __all__ = ["Covariant"]
@@ -43,7 +43,7 @@ class Covariant(NetworkMethod):
 
     def _choices(self) -> tuple[dict[str, Any], ...]:
         paper = self.resolved_recipe().name == "paper"
-        return tuple({"channels": c} for c in (4, 8, 16)) if paper else ({},)
+        return tuple({"channels": c} for c in PAPER_WIDTHS) if paper else ({},)
 
     def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
         return network_options(chosen.network, graphs, task.outputs)

@@ -25,6 +25,7 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.baselines.covariant:Covariant"),
 }
 """The class of each method, imported when it is made."""
+_OTHER_NAMES = {"ccn": "ccn-2-default"}
 
 
 def _class(name: str) -> type[Baseline]:
@@ -36,13 +37,14 @@ def _class(name: str) -> type[Baseline]:
 
 
 def method(name: str, task: TaskName, **options: Any) -> Baseline:
-    """A method by name, not fitted yet; the options are those of its class.
+    """A method by name, not fitted yet; the options are those of its class. ``ccn`` stands for ``ccn-2-default``.
 
     Example:
         >>> method("wl", "classification", C=(1.0, 10.0)).C
         (1.0, 10.0)
 
     """
+    name = _OTHER_NAMES.get(name, name)
     kind = _class(name)
     try:
         return kind(name, task, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ccn.cli.options import Flag
 
 if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table
+
     from ccn.experiments.runner import Board
 
 __all__ = ["reproduce"]
@@ -83,7 +87,8 @@ def reproduce(
     chosen = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
     todo = len(Board(chosen, read(results), again=again, limit=time_limit_per_cell).left)
     tell = say(quiet)
-    tell(f"{name}: {len(chosen)} cells, {len(chosen) - todo} with a record in {results}, {todo} to do")
+    several = "cells" if len(chosen) > 1 else "cell"
+    tell(f"{name}: {len(chosen)} {several}, {len(chosen) - todo} with a record in {results}, {todo} to do")
     if not todo:
         return
     with _watcher(quiet, time_limit_per_cell) as watch:
@@ -178,30 +183,55 @@ def _time(seconds: float) -> str:
 
 
 class _Table:
-    """The live table: data sets by methods."""
+    """The live table: how many cells are done, running and left, then data sets by methods as far as there is room."""
 
     def __init__(self, board: Board, limit: float | None) -> None:
         self.board, self.limit = board, limit
 
-    def __rich__(self) -> Any:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
         import time
 
+        board = self.board
+        elapsed = _time(time.monotonic() - board.began)
+        yield f"{_counted(board.counts())}; {elapsed} so far, {_left(board, self.limit)}"
+        by_method = self._by_method()
+        narrow = console.measure(by_method).minimum > options.max_width
+        yield self._by_dataset() if narrow or by_method.row_count + 6 > console.height else by_method
+
+    def _by_method(self) -> Table:
         from rich.table import Table
 
         board = self.board
         sets = list(dict.fromkeys(c.dataset for c in board.cells))
-        elapsed = _time(time.monotonic() - board.began)
-        made = Table(caption=f"{elapsed} so far, {_left(board, self.limit)}", caption_justify="left")
-        made.add_column("method")
+        made = Table("method")
         for name in sets:
-            made.add_column(name, justify="right")
+            made.add_column(name, justify="right", no_wrap=True)
         for method in dict.fromkeys(c.method for c in board.cells):
-            made.add_row(method, *(_state(board, name, method) for name in sets))
+            made.add_row(method, *(_state(board.counts(name, method)) for name in sets))
+        return made
+
+    def _by_dataset(self) -> Table:
+        from rich.table import Table
+
+        made = Table("data set", "cells")
+        for name in dict.fromkeys(c.dataset for c in self.board.cells):
+            made.add_row(name, _state(self.board.counts(name)))
         return made
 
 
-def _state(board: Board, dataset: str, method: str) -> str:
-    counts = board.counts(dataset, method)
+def _counted(counts: Counter[str]) -> str:
+    words = [
+        ("done", "done"),
+        ("timeout", "timed out"),
+        ("failed", "failed"),
+        ("running", "running"),
+        ("to do", "left"),
+    ]
+    always = ("done", "running", "to do")
+    return ", ".join(f"{counts[state]} {word}" for state, word in words if counts[state] or state in always)
+
+
+def _state(counts: Counter[str]) -> str:
     if not counts:
         return ""
     text = f"{counts['done']}/{counts.total()}"

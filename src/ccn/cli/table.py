@@ -35,13 +35,14 @@ def table(
         How to write it; by default as the file's ending says (.md, .tex, .csv, .png), else in Markdown. csv has one
         line per figure.
     output: Path
-        File to write, instead of standard output; needed for png.
+        File to write, instead of standard output; pictures without it are NAME.png in this folder.
     update: Path
         A page of Markdown in which the tables between marks are made anew.
 
     """
+    from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
-    from ccn.experiments.formats import as_csv, as_latex, as_markdown, draw, embed
+    from ccn.experiments.formats import as_csv, as_latex, as_markdown, cells_of, draw, embed
     from ccn.experiments.records import read
     from ccn.experiments.tables import NAMES
     from ccn.experiments.tables import table as make
@@ -49,7 +50,9 @@ def table(
     if not results.is_dir():
         raise DataError(f"{results}: no folder of records; run ccn reproduce first, or name it with --results")
     records = read(results)
-    made = [make(n, records) for n in (NAMES if name == "all" else [name])]
+    made = [make(n, records) for n in (NAMES if name.lower() == "all" else [name])]
+    for empty in (t for t in made if not any(f.values for f in t.figures.values())):
+        say(False)(f"{empty.name}: {results} has no figures of ours yet; ccn reproduce {cells_of(empty)} makes some")
     if update is not None:
         if format not in (None, "markdown") or output is not None:
             raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")
@@ -58,11 +61,11 @@ def table(
         return
     kind = format or _ENDINGS.get(output.suffix.lower() if output else "", "markdown")
     if kind == "png":
-        if output is None or len(made) > 1:
-            raise ConfigurationError(
-                "a picture shows one table and needs a file: ccn table kernels --output kernels.png"
-            )
-        draw(made[0], output)
+        if output is not None and len(made) > 1:
+            raise ConfigurationError("a picture shows one table: ccn table kernels --output kernels.png")
+        for one in made:
+            if one.methods or len(made) == 1:
+                say(False)(f"written: {draw(one, output or Path(f'{one.name}.png'))}")
     else:
         writers = {"markdown": as_markdown, "latex": as_latex}
         text = as_csv(made) if kind == "csv" else "\n".join(writers[kind](t) for t in made)

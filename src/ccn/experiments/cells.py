@@ -214,7 +214,8 @@ def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
         start = time.monotonic()
         apart, pairs = expressivity.run(cell.dataset, cell.method, seed=cell.seed)
         details = {"apart": apart, "pairs": pairs}
-        return cell.record("done", time.monotonic() - start, test=float(apart), details=details)
+        config = expressivity.settings(cell.method)
+        return cell.record("done", time.monotonic() - start, test=float(apart), config=config, details=details)
     return _bound(cell, began) if cell.method == FLOOR else _learn(cell, began)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,7 @@ from ccn.graph import Graph
 from ccn.models import CCN
 from ccn.testing import random_permutation
 
-__all__ = ["METHODS", "apart", "cells", "run"]
+__all__ = ["CHANNELS", "METHODS", "NUMBERINGS", "SEEDS", "apart", "cells", "run", "settings"]
 
 SEEDS = 8
 CHANNELS = 4
@@ -50,6 +51,15 @@ def run(dataset: str, method: str, seed: int = 0) -> tuple[int, int]:
         colours = [_TESTS[method](g) for g in graphs]
         return sum(not np.array_equal(colours[i], colours[j]) for i, j in chosen), len(chosen)
     return len(apart(graphs, chosen, *_NETWORKS[method], seed=seed)), len(chosen)
+
+
+def settings(method: str) -> dict[str, Any]:
+    """What decides the result of a network, as plain data; a test of Weisfeiler and Lehman has no settings."""
+    if method in _TESTS:
+        return {}
+    order, levels = _NETWORKS[method]
+    net = {"order": order, "levels": levels, "channels": CHANNELS, "nonlinearity": "tanh", "precision": "float64"}
+    return {**net, "seeds": SEEDS, "numberings": NUMBERINGS, "factor": FACTOR, "floor": FLOOR}
 
 
 def apart(

@@ -13,7 +13,7 @@ from typing import Any
 from ccn.errors import DataError, DependencyError, FileError
 from ccn.experiments.tables import MISSING, Figure, Table
 
-__all__ = ["as_csv", "as_latex", "as_markdown", "draw", "embed"]
+__all__ = ["as_csv", "as_latex", "as_markdown", "cells_of", "draw", "embed"]
 
 _MARKS = re.compile(r"(<!-- ccn table (?P<name>\S+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 _MARK = re.compile(r"<!-- ccn table (?P<name>\S+) -->\n|<!-- end of table -->")
@@ -76,7 +76,7 @@ def draw(table: Table, path: Path) -> Path:
     except ImportError:
         raise DependencyError("a picture needs matplotlib: pip install 'ccn[plots]'") from None
     if not table.methods:
-        raise DataError(f"{table.name}: there is no record to draw; run ccn reproduce {_cells_of(table)} first")
+        raise DataError(f"{table.name}: there is no record to draw; run ccn reproduce {cells_of(table)} first")
     columns = min(5, len(table.items))
     rows = -(-len(table.items) // columns)
     canvas = Canvas(figsize=(2.2 + 2.3 * columns, 0.9 + rows * (0.7 + 0.2 * len(table.methods))), layout="constrained")
@@ -156,7 +156,7 @@ def _grid(table: Table, plain: Callable[[str], str], strong: Callable[[str], str
     return lines
 
 
-def _cells_of(table: Table) -> str:
+def cells_of(table: Table) -> str:
     """What ``ccn reproduce`` must be given so that a table is not empty."""
     return "MUTAG --methods ridge,wl --splits 100" if table.name == "kernels-more" else table.name.partition("-")[0]
 

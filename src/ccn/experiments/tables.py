@@ -12,7 +12,7 @@ from functools import partial
 from statistics import fmean, stdev
 
 from ccn.errors import ConfigurationError
-from ccn.experiments import paper
+from ccn.experiments import notes, paper
 from ccn.experiments.cells import FLOOR, METHODS, SPLITS, TABLES
 from ccn.experiments.paper import Quoted
 from ccn.experiments.records import Record, Status
@@ -110,6 +110,7 @@ class _Point:
 
 def table(name: str, records: Iterable[Record]) -> Table:
     """A table by its name, from what is recorded so far."""
+    name = name.lower()
     if name not in _TABLES:
         raise ConfigurationError(f"{name!r} is not a table; choose from {', '.join(NAMES)}")
     datasets = TABLES[name.partition("-")[0]]
@@ -215,6 +216,8 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
 
 
 def _expressivity(records: Sequence[Record]) -> Table:
+    from ccn.experiments import expressivity
+
     points = _points(records, lambda r: {} if r.test is None else {r.dataset: r.test})
     pairs = {r.dataset: r.details["pairs"] for r in records if r.status == "done" and r.details}
     for method in dict.fromkeys(r.method for r in records):
@@ -232,7 +235,11 @@ def _expressivity(records: Sequence[Record]) -> Table:
         form=".0f",
         labels={item: f"{item} ({count} pairs)" for item, count in pairs.items()},
     )
-    return _with_notes(made, records)
+    how = (
+        f"Networks have random weights, {expressivity.CHANNELS} channels and tanh, in float64; a pair is apart if one "
+        f"of {expressivity.SEEDS} seeds says so, against how {expressivity.NUMBERINGS} numberings of a graph differ."
+    )
+    return _with_notes(made, records, *([how] if records else []))
 
 
 _TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
@@ -335,35 +342,6 @@ def _with_notes(made: Table, records: Sequence[Record], *more: str) -> Table:
             "†: not significantly worse than the best (corrected resampled t-test of Nadeau and Bengio, two-sided, "
             f"level {_LEVEL}; the ratio of test to training rows is 1/8)."
         )
-    timeouts = [r.seconds for r in records if r.status == "timeout"]
-    if timeouts:
-        after = dict.fromkeys(f"{s / 60:.3g} minutes" for s in (min(timeouts), max(timeouts)))
-        own.append(f"Timed out: a cell of one method and split was ended after {' to '.join(after)}.")
-    rows: dict[str, dict[str, int]] = {}  # by data set and method
-    inputs: dict[str, list[str]] = {}
-    special: dict[tuple[str, str], dict[str, None]] = {}  # by method and what is special there the data sets
-    for r in records:
-        if r.method not in made.methods or r.status != "done":
-            continue
-        if "rows" in r.config:
-            rows.setdefault(r.dataset, {})[r.method] = r.config["rows"]
-        members = r.config.get("recipe", {}).get("training", {}).get("members", 1)
-        changed = r.config.get("options", {}).get("settings") or {}
-        said = [f"ensembles of {members} networks"] if members > 1 else []
-        said += [f"{name} {value}" for name, value in changed.items() if name != "members"]
-        if said:
-            special.setdefault((r.method, ", ".join(said)), {})[r.dataset] = None
-    for method in made.methods:
-        config = next((r.config for r in records if r.method == method and r.status == "done"), {})
-        if "features" in config:
-            what = f"the set {config['features']}, hydrogens {'included' if config.get('hydrogens') else 'left out'}"
-            bonds = config.get("recipe", {}).get("network", {}).get("edge_features")
-            inputs.setdefault(what + ", and bonds by their features" * bool(bonds), []).append(method)
-    own += [f"Atoms are described by {what}: {', '.join(names)}." for what, names in inputs.items()]
-    own += [f"{method} on {', '.join(on)}: {what}." for (method, what), on in special.items()]
-    fewer = {  # splits of one data set differ by a row or two
-        m: f"{m} ({n:,} training rows)" for of in rows.values() for m, n in of.items() if n < 0.9 * max(of.values())
-    }
-    if fewer:
-        own.append(f"Training rows, where nothing is said: {max(n for of in rows.values() for n in of.values()):,}.")
-    return replace(made, labels={**fewer, **made.labels}, notes=(*own, *more))
+    labels, rows = notes.fewer_rows(records, made.methods)
+    own += [*notes.timeouts(records), *notes.what_was_given(records, made.methods), *rows]
+    return replace(made, labels={**labels, **made.labels}, notes=(*own, *more))

@@ -19,7 +19,21 @@ from typing import Any, Literal
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["RECIPES", "Features", "Network", "Optimiser", "Recipe", "Training", "from_dict", "recipe", "to_dict"]
+__all__ = [
+    "PAPER_WIDTHS",
+    "RECIPES",
+    "Features",
+    "Network",
+    "Optimiser",
+    "Recipe",
+    "Training",
+    "from_dict",
+    "recipe",
+    "to_dict",
+]
+
+PAPER_WIDTHS = (4, 8, 16)
+"""Of level 0, to choose from on validation: the paper does not say which it had."""
 
 
 def _check(right: bool, name: str, value: Any, must: str) -> None:
