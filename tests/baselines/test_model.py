@@ -121,7 +121,7 @@ def refused(run: Path, kind: type[Exception], said: str, *words: object) -> None
     ("words", "said"),
     [
         (["--target", "kind", "--method", "wl", "--class-weight", "balanced"], "leave out their weights"),
-        (["--target", "size", "--method", "ngf", "--members", "3"], "leave out --devices"),
+        (["--target", "size", "--method", "ngf", "--devices", "2"], "leave out --devices"),
         (["--target", "size", "--method", "ngf", "--monitor", "accuracy"], "monitor='accuracy'"),
         (["--target", "size", "--method", "ccn-1", "--channels", "4,4", "--levels", "5"], "channels="),
         (["--target", "size", "--method", "ngf", "--tensorboard"], "leave out --tensorboard"),
@@ -150,6 +150,25 @@ def test_a_run_is_gone_on_with_by_its_own_method(ridge: Path) -> None:
     refused(ridge, ConfigurationError, "the run in it is of the method ridge, not wl", "--resume", "--method", "wl")
     refused(ridge, ConfigurationError, "the run in it is of the method ridge, not ccn", "--resume", "--method", "ccn")
     ccn("train", "--resume", "--method", "ridge", "-o", ridge, "--quiet")
+
+
+@pytest.mark.parametrize(("words", "chosen"), [([], True), (["--channels", "8"], False)])
+def test_a_setting_that_is_given_is_not_chosen_even_if_it_is_the_one_of_the_recipe(
+    words: list[str], chosen: bool, table: Path, tmp_path: Path
+) -> None:
+    quick = ("--target", "size", "--method", "ccn-2", "--epochs", "1", "--hidden", "4", "--levels", "1", "--quiet")
+    ccn("train", table, *quick, *words, "-o", tmp_path / "one")
+    assert bool(load(tmp_path / "one").chosen_[0]) == chosen
+    assert ("channels = 8" in (tmp_path / "one" / "config.toml").read_text()) != chosen
+    ccn("train", "--config", tmp_path / "one" / "config.toml", "-o", tmp_path / "again", "--quiet")
+    one, again = ((tmp_path / run / "predictions.csv").read_bytes() for run in ("one", "again"))
+    assert one == again
+
+
+def test_networks_of_a_method_can_be_several(table: Path, tmp_path: Path) -> None:
+    words = ("--target", "size", "--method", "ngf", "--members", "2", "--epochs", "1", "--learning-rate", "0.01")
+    ccn("train", table, *words, "-o", tmp_path / "two", "--quiet")
+    assert len(load(tmp_path / "two").networks_) == 2
 
 
 def test_a_method_is_loaded_from_the_folder_of_its_run(ridge: Path) -> None:

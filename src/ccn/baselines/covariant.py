@@ -41,7 +41,7 @@ class Covariant(NetworkMethod):
     def _recipe(self) -> Recipe:
         return _NAMED[self.method]
 
-    def _choices(self) -> tuple[dict[str, Any], ...]:
+    def own_choices(self) -> tuple[dict[str, Any], ...]:
         paper = self.resolved_recipe().name == "paper"
         return tuple({"channels": c} for c in PAPER_WIDTHS) if paper else ({},)
 

@@ -28,7 +28,7 @@ from ccn.training.recipe import SECTIONS, Recipe, plain
 from ccn.training.task import Floats, make_task
 from ccn.uncertainty.conformal import Calibration
 
-__all__ = ["MethodModel", "describe", "learn", "load", "recipe_of", "save", "settings_of"]
+__all__ = ["MethodModel", "choices_of", "describe", "learn", "load", "recipe_of", "save", "settings_of"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,12 @@ def settings_of(name: str) -> dict[str, Collection[str]]:
     return {section: [f.name for f in fields(SECTIONS[section])] for section in own}
 
 
+def choices_of(name: str) -> set[str]:
+    """The fields of a recipe that a method chooses on validation where they are not given."""
+    made = method(name, "regression")
+    return {key for tried in made.own_choices() for key in tried} if isinstance(made, NetworkMethod) else set()
+
+
 def learn(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[str, Any]) -> Model:
     """Fit the method that a configuration names."""
     task: Any = data.task
@@ -94,7 +100,8 @@ def learn(config: Config, data: Dataset, parts: Parts, run: Run, about: Mapping[
     _check(made, config, data, parts, run)
     run.begin()
     if isinstance(made, NetworkMethod):
-        made.settings = _differing(config.recipe, made.resolved_recipe())
+        given = choices_of(config.method) - set(config.left)
+        made.settings = _differing(config.recipe, made.resolved_recipe(), given)
         made.time_limit, made.device = run.time_limit, config.machine.device
     held = data.subset(parts.validation) if len(parts.validation) else None
     made.fit(data.subset(parts.train), validation=held)
@@ -110,10 +117,10 @@ def _check(made: Baseline, config: Config, data: Dataset, parts: Parts, run: Run
     """An error about anything that the method has not, or that fitting or saving it would stop at."""
     if config.data.class_weight is not None or data.weights is not None:
         raise ConfigurationError(f"method {config.method}: it weighs neither rows nor classes; leave out their weights")
-    if replace(config.machine, device="cpu") != Machine() or config.recipe.training.members > 1:
+    if replace(config.machine, device="cpu") != Machine():
         raise ConfigurationError(
-            f"method {config.method}: one network in one process in full precision; leave out --devices, --nodes, "
-            "--strategy, --precision and --members"
+            f"method {config.method}: in one process and in full precision; leave out --devices, --nodes, --strategy "
+            "and --precision"
         )
     if run.tensorboard:
         raise ConfigurationError(f"method {config.method}: it writes no TensorBoard log; leave out --tensorboard")
@@ -145,11 +152,12 @@ def _check_no_network(config: Config, run: Run) -> None:
         raise ConfigurationError(f"method {config.method}: it works on the processor; leave out --device")
 
 
-def _differing(recipe: Recipe, base: Recipe) -> dict[str, Any]:
-    """The fields of a recipe that are not as in another."""
+def _differing(recipe: Recipe, base: Recipe, also: Collection[str]) -> dict[str, Any]:
+    """The fields of a recipe that are not as in another, and some more."""
     return {
         f.name: value
         for section, kind in SECTIONS.items()
         for f in fields(kind)
         if (value := getattr(getattr(recipe, section), f.name)) != getattr(getattr(base, section), f.name)
+        or f.name in also
     }

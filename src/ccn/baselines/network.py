@@ -74,7 +74,7 @@ class NetworkMethod(Baseline):
     def _recipe(self) -> Recipe:
         return self.RECIPE
 
-    def _choices(self) -> tuple[Mapping[str, Any], ...]:
+    def own_choices(self) -> tuple[Mapping[str, Any], ...]:
         """What the method tries of itself."""
         return self.CHOICES
 
@@ -82,7 +82,7 @@ class NetworkMethod(Baseline):
         """The settings to choose from; what was set is not chosen, unless the choices were given too."""
         if self.choices is not None:
             return list(self.choices)
-        left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self._choices()]
+        left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self.own_choices()]
         return [c for i, c in enumerate(left) if c not in left[:i]]
 
     def feature_definition(self) -> Features:

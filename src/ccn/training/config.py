@@ -60,6 +60,8 @@ class Config:
     Attributes:
         method: ``ccn``, or one of :data:`ccn.baselines.METHODS`, which has a recipe of its own.
         threads: of torch, None leaving its own number.
+        left: settings of the recipe that were not given and that the method chooses on validation; they are left out
+            of files.
 
     """
 
@@ -71,6 +73,7 @@ class Config:
     method: str = "ccn"
     seed: int = 0
     threads: int | None = None
+    left: tuple[str, ...] = ()
 
 
 SINGLE = ("source", "method", "recipe", "seed", "threads")
@@ -114,7 +117,18 @@ def resolve(
         method=method,
         seed=_whole("seed", seed, 0),
         threads=None if threads == "none" else _whole("threads", threads, 1),
+        left=_left(method, file, given),
     )
+
+
+def _left(method: str, *sections: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a method chooses of itself, but for what was given."""
+    if method == "ccn":
+        return ()
+    from ccn.baselines.model import choices_of
+
+    named = {key for section in sections for name in SECTIONS for key in section.get(name, ())}
+    return tuple(sorted(choices_of(method) - named))
 
 
 def _recipe_of(method: str, file: Mapping[str, Any], given: Mapping[str, Any]) -> Recipe:
@@ -162,6 +176,7 @@ def to_dict(config: Config) -> dict[str, Any]:
     has = _settings_of(config.method)
     for name, section in sections.items():
         named = [f.name for f in fields(section) if name in OWN or f.name in has.get(name, ())]
+        named = [key for key in named if name in OWN or key not in config.left]
         if named:
             out[name] = {key: _none(plain(getattr(section, key))) for key in named}
     return out
