@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -22,8 +23,9 @@ from ccn.layers.activation import Activation
 from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
 from ccn.layers.normalisation import normalisation
+from ccn.ragged import Int
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
-from ccn.schemes.packed import Level, Nodes
+from ccn.schemes.packed import Composition, Level, Nodes
 
 __all__ = ["CCN"]
 
@@ -173,14 +175,9 @@ class CCN(nn.Module):
 
         With ``totals`` invariants are wanted summed over each graph.
         """
-        scheme = composition(b, self.scheme, self.levels)
-        if len(scheme.levels) > self.levels:
-            raise SchemeError(
-                f"the scheme has {len(scheme.levels)} levels above the atoms, the network levels={self.levels}"
-            )
+        scheme = self._composition(b)
+        self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
         dtype = self.embedding.weight.dtype
-        above = slice(1, 1 + len(scheme.levels))
-        check_memory([x.nodes for x in scheme.levels], self.orders[above], self.channels[above], dtype, b.device)
         matrices = Matrices(b, self.adjacency_channels, dtype)
         features = self.embedding(b.features.to(dtype))
         if not np.array_equal(scheme.leaves.parts, np.arange(b.n)):
@@ -195,6 +192,17 @@ class CCN(nn.Module):
             done.append(layer(f, level, matrices, keep or number < len(scheme.levels), len(b) if totals else None))
             yield done[-1]
 
+    def _composition(self, b: Batch) -> Composition:
+        """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
+        return composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+
+    def _check_sizes(self, b: Batch, sizes: list[Int]) -> None:
+        """Whether these levels are not more than the network has, and fit into memory."""
+        if len(sizes) > self.levels:
+            raise SchemeError(f"the scheme has {len(sizes)} levels above the atoms, the network levels={self.levels}")
+        above = slice(1, 1 + len(sizes))
+        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device)
+
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.
 
@@ -202,7 +210,7 @@ class CCN(nn.Module):
         network no time.
         """
         b = self._batch(graphs)
-        scheme = composition(b, self.scheme, self.levels)
+        scheme = self._composition(b)
         matrices = Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
         total = scheme.nbytes
         if not any(layer.self_product for layer in self.layers):

@@ -7,7 +7,7 @@ import torch
 import ccn
 from ccn.engine import memory
 from ccn.errors import ConfigurationError
-from ccn.schemes import Balls, Neighbourhoods, is_permutation_invariant
+from ccn.schemes import Balls, Neighbourhoods, generators, is_permutation_invariant
 from ccn.testing import assert_covariant
 
 
@@ -23,6 +23,15 @@ def test_a_graph_too_large_for_the_order_names_bytes_and_settings_that_fit() -> 
     ):
         ccn.CCN(1, order=3)([graph])
     assert torch.isfinite(ccn.CCN(1, order=0)([graph])).all()
+
+
+@pytest.mark.parametrize("prepared", [True, False])
+def test_it_is_said_before_the_scheme_is_packed(prepared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    net = ccn.CCN(1, order=2)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 5_000_000)
+    monkeypatch.setattr(generators, "compose", lambda *given: pytest.fail("packed"))
+    with pytest.raises(ConfigurationError, match="what fits"):
+        (net.prepare if prepared else net)([_star(40)])
 
 
 def test_the_settings_that_are_named_do_fit(monkeypatch: pytest.MonkeyPatch) -> None:

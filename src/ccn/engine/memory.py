@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from ccn.errors import ConfigurationError
-from ccn.schemes.packed import Nodes
+from ccn.ragged import Int
 
 __all__ = ["available_bytes", "check_memory", "level_bytes"]
 
 
-def level_bytes(nodes: Nodes, order: int, channels: int, itemsize: int) -> int:
-    """About what a level takes while it is computed: its activation, working memory of twice that, index maps."""
-    return nodes.rows(order) * (3 * channels * itemsize + 128)
+def level_bytes(sizes: Int, order: int, channels: int, itemsize: int) -> float:
+    """About what a level with parts of these sizes takes while it is computed: its activation, working memory of twice
+    that, index maps.
+    """
+    return float((sizes.astype(np.float64) ** order).sum()) * (3 * channels * itemsize + 128)
 
 
 def available_bytes(device: torch.device) -> int | None:
@@ -34,29 +37,30 @@ def _shown(n: float) -> str:
 
 
 def check_memory(
-    levels: Sequence[Nodes], orders: Sequence[int], channels: Sequence[int], dtype: torch.dtype, device: torch.device
+    levels: Sequence[Int], orders: Sequence[int], channels: Sequence[int], dtype: torch.dtype, device: torch.device
 ) -> None:
     """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
 
     Args:
-        levels, orders, channels: of the levels 1, 2, ..
+        levels: the sizes of the parts of the levels 1, 2, ..
+        orders, channels: of these levels.
 
     """
     free = available_bytes(device)
     if free is None:
         return
     size = dtype.itemsize
-    for level, (nodes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
-        need = level_bytes(nodes, order, width, size)
+    for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
+        need = level_bytes(sizes, order, width, size)
         if need > free:
             every = list(zip(levels, channels, strict=True))
-            lower = [k for k in range(order) if all(level_bytes(n, k, c, size) <= free for n, c in every)]
-            rows = free / level_bytes(nodes, 0, width, size)  # rows a node may have
+            lower = [k for k in range(order) if all(level_bytes(s, k, c, size) <= free for s, c in every)]
+            rows = free / level_bytes(sizes, 0, width, size)  # rows a node may have
             ways = [f"order={lower[-1]}"] if lower else []
             ways += [f"levels={level - 1}"] if level > 1 else []
             ways += [f"a scheme with max_part={int(rows ** (1 / order))}"] if rows >= 1 else []
             raise ConfigurationError(
-                f"level {level} at order {order} needs {_shown(need)} for {len(nodes):,} nodes with parts of up to "
-                f"{int(nodes.size.max()):,} atoms, and {_shown(free)} are free; what fits: "
+                f"level {level} at order {order} needs {_shown(need)} for {len(sizes):,} nodes with parts of up to "
+                f"{int(sizes.max()):,} atoms, and {_shown(free)} are free; what fits: "
                 f"{', '.join([*ways, 'smaller batches'])}"
             )

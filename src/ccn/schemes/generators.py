@@ -153,12 +153,12 @@ class _HopScheme(ABC):
             parts = grown
             yield children, parts
 
-    def compose(self, b: Batch, levels: int | None) -> Composition:
-        """The packed scheme of a whole batch."""
+    def raw(self, b: Batch, levels: int | None) -> list[RawLevel]:
+        """The levels of a whole batch, to be packed."""
         raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None, None)]
         for level, (children, parts) in enumerate(self.grow(b, levels), start=1):
             raw.append(_raw(parts, b, level, children, _kept_inner(b, level) if self.is_kept() else None))
-        return compose(raw, b.start)
+        return raw
 
     def _check_max_part(self) -> None:
         if self.max_part is not None and (not isinstance(self.max_part, int | np.integer) or self.max_part < 1):
@@ -347,25 +347,33 @@ def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
     return [c for c in scheme.children[node] if anchor is not None and scheme.anchors[c] == anchor]
 
 
-def composition(b: Batch, generator: Any, levels: int | None = None) -> Composition:
-    """The packed scheme of a batch under a generator, built once per batch."""
+def composition(
+    b: Batch, generator: Any, levels: int | None = None, check: Callable[[list[Int]], None] = lambda sizes: None
+) -> Composition:
+    """The packed scheme of a batch under a generator, built once per batch.
+
+    Before anything large is built, ``check`` is told the sizes of the parts of the levels 1, 2, .., and may object.
+    """
     known = isinstance(generator, Hashable)
     key = ("composition", generator if known else id(generator), levels)
-    # The generator is kept with the result, so that no other can take its id.
-    held: tuple[Any, Composition] = b.cached(key, lambda: (generator, _composition(b, generator, levels)))
+
+    def build() -> tuple[Any, Composition]:
+        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _made_by(generator, b)
+        check([level.size for level in raw[1:]])
+        return generator, compose(raw, b.start)  # the generator is kept with it, so that no other can take its id
+
+    held: tuple[Any, Composition] = b.cached(key, build)
     return held[1]
 
 
-def _composition(b: Batch, generator: Any, levels: int | None) -> Composition:
-    if isinstance(generator, _HopScheme):
-        return generator.compose(b, levels)
+def _made_by(generator: Any, b: Batch) -> list[RawLevel]:
     schemes = [generator(g) for g in b.graphs]
     for i, (scheme, graph) in enumerate(zip(schemes, b.graphs, strict=True)):
         if not isinstance(scheme, Scheme):
             raise SchemeError(f"graph {i}: the scheme function returned {type(scheme).__name__}, not a ccn.Scheme")
         if scheme.atoms != graph.n:
             raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {graph.n} vertices")
-    return compose(_concatenated(schemes, b.start), b.start)
+    return _concatenated(schemes, b.start)
 
 
 def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
