@@ -18,7 +18,7 @@ __all__ = ["MANY", "MANY_DEAR", "POINTS", "Round", "best", "grid", "rounds", "su
 MANY = 10_000
 """Rows above which choices are made on the validation part alone."""
 MANY_DEAR = 2_000
-"""The same for methods that take long to fit: kernel machines and trees."""
+"""The same for methods that take long to fit: kernel machines."""
 POINTS = 16
 """The largest number of points of a grid."""
 

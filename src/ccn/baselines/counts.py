@@ -144,10 +144,7 @@ class CountFeatures(Baseline):
         self.model_: list[Any] = []
         self.chosen_: list[dict[str, Any]] = []
         for column in y.T:
-            dear = not MODELS[self.method].linear
-            parts = rounds(
-                column, given.train, self.folds, self.random_state, classification=self._classifies, dear=dear
-            )
+            parts = rounds(column, given.train, self.folds, self.random_state, classification=self._classifies)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
                 tried = [(self._fitted(point, x[rows], y[rows]), held) for rows, held in parts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,21 @@ _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 @dataclass(frozen=True)
 class _Choice:
-    """A kernel, the values of its settings and of the machine's constant that are tried, and what it sees of atoms."""
+    """A kernel, the values of its settings and of the machine's constant that are tried, and what it sees of atoms.
+
+    ``numbers`` has what regression tries in their place. A constant beyond 100 takes it minutes, and errs more.
+    """
 
     kernel: type[Kernel[Any]]
     settings: Mapping[str, Sequence[Any]]
     C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
     molecules: str = "element"
+    numbers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def tried(self, *, classification: bool) -> dict[str, Sequence[Any]]:
+        """All values that are tried."""
+        known = {**self.settings, "C": self.C}
+        return known if classification else {**known, "C": (0.1, 1.0, 10.0, 100.0), **self.numbers}
 
 
 KERNELS: dict[str, _Choice] = {
@@ -63,6 +72,7 @@ KERNELS: dict[str, _Choice] = {
         {"order": (2,), "levels": (6,), "counted": (True, False)},
         C=(1.0, 2.0, 4.0, 8.0),
         molecules="compact",
+        numbers={"levels": (1, 2)},
     ),
 }
 
@@ -108,9 +118,10 @@ class KernelMachine(Baseline):
         self.scale_ = None if self._classifies else TargetScale.fit(y[:train])
         y = y if self.scale_ is None else self.scale_.scale(y)
         choice = KERNELS[self.method]
-        tried = choice.settings if self.settings is None else self.settings
+        tried = choice.tried(classification=self._classifies)
+        tried = tried if self.settings is None else {**self.settings, "C": tried["C"]}
         own_names = [f.name for f in fields(choice.kernel)]
-        points = grid({**tried, "C": choice.C if self.C is None else self.C}, [*own_names, "C"])
+        points = grid(tried if self.C is None else {**tried, "C": self.C}, [*own_names, "C"])
         grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
 
         def gram(point: dict[str, Any]) -> tuple[Kernel[Any], NDArray[Any]]:

@@ -7,12 +7,11 @@ the vertices. Two parts are of one *kind* if all their invariants agree: hashes 
 stands for a part as order k sees it. (At order 0 without A a kind would be a label of Weisfeiler and Lehman.)
 
 With ``c_g(t)`` the number of parts of kind t in the graph g, over all levels (or 1 where there is one: what matters
-may be that a part occurs at all, as one that makes a molecule toxic),
+may be that a part occurs at all, as one that makes a molecule toxic), the kernel is the share of parts in common,
 
-    s(g, h) = sum over t of min(c_g(t), c_h(t)) / sqrt(sum c_g * sum c_h)       the best pairing of parts, in [0, 1]
-    k(g, h) = exp(s(g, h) - 1)
+    k(g, h) = sum over t of min(c_g(t), c_h(t)) / sum over t of max(c_g(t), c_h(t)),
 
-The exponential is a sum over all powers of s, which compare pairs of parts, triples and so on.
+which is positive definite and 1 on the diagonal (Ralaivola et al. 2005).
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
 
 @dataclass(frozen=True)
 class PartKinds(Kernel[Bag]):
-    """PartKinds of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
+    """Parts of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
 
     ``counted`` says whether it matters how often a kind occurs.
 
@@ -99,7 +98,7 @@ class PartKinds(Kernel[Bag]):
         >>> from ccn import Graph
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
         >>> PartKinds(levels=1).gram([path, triangle]).round(3).tolist()
-        [[1.0, 0.607], [0.607, 1.0]]
+        [[1.0, 0.333], [0.333, 1.0]]
 
     """
 
@@ -115,9 +114,9 @@ class PartKinds(Kernel[Bag]):
 
     def compare(self, a: Bag, b: Bag) -> Floats:
         left, right = matrices(a, b)
-        both = np.sqrt(np.outer(left.sum(axis=1), right.sum(axis=1)))
-        out: Floats = np.exp((left @ right.T).toarray() / both - 1)
-        return out
+        both = (left @ right.T).toarray()  # sums of minima, since bags are of zeros and ones
+        share: Floats = both / (left.sum(axis=1)[:, None] + right.sum(axis=1) - both)
+        return share
 
     def squares(self, a: Bag) -> Floats:
         return np.ones(a.graphs)

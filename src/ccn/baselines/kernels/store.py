@@ -23,7 +23,7 @@ from ccn.training.examples import fingerprint
 
 __all__ = ["gram_path", "stored_gram"]
 
-_VERSION = 1  # of what kernels compute
+_VERSION = 2  # of what kernels compute
 
 
 def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
