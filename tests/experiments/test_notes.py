@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from made_up import qm9, record
 
 from ccn.experiments.tables import table
+from ccn.training.recipe import recipe, to_dict
 
 
 def test_settings_that_a_data_set_changed_are_said() -> None:
@@ -25,3 +28,13 @@ def test_how_many_networks_there_are_for_several_targets_is_said() -> None:
     made = table("qm9", [together, qm9("wl", 0.6, chosen=[{}] * 13), qm9("floor", 0.2)])
     assert "One network for all targets: ccn-2." in made.notes
     assert "A model of its own for each target: wl." in made.notes
+
+
+def test_a_recipe_that_has_changed_since_is_said() -> None:
+    def notes(**settings: Any) -> tuple[str, ...]:
+        made = recipe("default", order=3, **settings).for_task(classification=True)
+        config = {"recipe": to_dict(made), "options": {"settings": {"members": 5}}}
+        return table("kernels", [record("PTC", "ccn-3-default", test=0.5, config=config)]).notes
+
+    assert "ccn-3-default on PTC, before its recipe changed: norm none." in notes(members=5, norm=None)
+    assert not any("before its recipe changed" in note for note in notes(members=5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import subprocess
@@ -85,7 +86,12 @@ def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_p
     assert child.wait() == -signal.SIGKILL
     done = predict_file(model, str(table), out, Options(threads=1, chunk=70), resume=True)
     assert done.before > 0
-    assert out.read_bytes() == expected
+    # Another number of rows at a time is another order of sums: the same to rounding.
+    found, sought = (list(csv.DictReader(text.decode().splitlines())) for text in (out.read_bytes(), expected))
+    for a, b in zip(found, sought, strict=True):
+        values = [float(row.pop("y_pred") or "nan") for row in (a, b)]
+        assert a == b
+        assert values[0] == pytest.approx(values[1], rel=1e-6, nan_ok=True)
 
 
 def test_what_cannot_be_is_refused_at_once(model: Path, table: Path, tmp_path: Path) -> None:

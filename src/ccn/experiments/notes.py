@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ccn.experiments.records import Record
-from ccn.training.recipe import PAPER_WIDTHS
+from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
 
 __all__ = ["fewer_rows", "timeouts", "what_was_given"]
 
@@ -15,7 +15,7 @@ def what_was_given(records: Sequence[Record], methods: Sequence[str]) -> list[st
     done = [r for r in records if r.status == "done" and r.method in methods]
     first = {r.method: r for r in reversed(done)}
     known = [first[m] for m in methods if m in first]
-    return [*_inputs(known), *_paper(known), *_special(done), *_several_targets(known)]
+    return [*_inputs(known), *_paper(known), *_special(done), *_earlier(done), *_several_targets(known)]
 
 
 def fewer_rows(records: Sequence[Record], methods: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -84,6 +84,27 @@ def _special(done: Sequence[Record]) -> list[str]:
         if said:
             special.setdefault((r.method, ", ".join(said)), {})[r.dataset] = None
     return [f"{method} on {', '.join(on)}: {what}." for (method, what), on in special.items()]
+
+
+def _earlier(done: Sequence[Record]) -> list[str]:
+    """Where the recipe ``default`` has changed since a record was made, what it was."""
+    earlier: dict[tuple[str, str], dict[str, None]] = {}  # by method and what was otherwise the data sets
+    for r in done:
+        then = r.config.get("recipe", {})
+        if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
+            continue
+        given = {"order", *(r.config.get("options", {}).get("settings") or {})}
+        given |= {"least_steps"} if "epochs" in given else set()
+        now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
+        was = [
+            f"{field} {then[section].get(field, 'none')}"
+            for section in SECTIONS
+            for field in dict.fromkeys((*now[section], *then[section]))
+            if field not in given and now[section].get(field) != then[section].get(field)
+        ]
+        if was:
+            earlier.setdefault((r.method, ", ".join(was)), {})[r.dataset] = None
+    return [f"{method} on {', '.join(on)}, before its recipe changed: {was}." for (method, was), on in earlier.items()]
 
 
 def _several_targets(known: Sequence[Record]) -> list[str]:

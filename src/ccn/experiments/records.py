@@ -128,8 +128,8 @@ def _config_fits(config: Any) -> bool:
     recipe, options = config.get("recipe", {}), config.get("options", {})
     if not isinstance(recipe, dict) or not isinstance(options, dict):
         return False
-    training, network, settings = recipe.get("training", {}), recipe.get("network", {}), options.get("settings") or {}
-    return all(isinstance(part, dict) for part in (training, network, settings)) and _number(training.get("members", 1))
+    parts = [options.get("settings") or {}, *(part for name, part in recipe.items() if name != "name")]
+    return all(isinstance(part, dict) for part in parts) and _number(recipe.get("training", {}).get("members", 1))
 
 
 def _details_fit(metric: str, details: Mapping[str, Any]) -> bool:

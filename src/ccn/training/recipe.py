@@ -254,7 +254,7 @@ RECIPES: dict[str, Recipe] = {
     "default": Recipe(
         name="default",
         features=Features(molecules="compact", vertices="auto"),
-        network=Network(own=True, edge_features=True, hidden=(128, 128), head_norm="batch"),
+        network=Network(own=True, edge_features=True, norm="batch", hidden=(128, 128), head_norm="batch"),
         optimiser=Optimiser(final_rate=1e-5, warmup=0.05, weight_decay=1e-2, scaled=True, clip=5.0),
         training=Training(epochs=30, batch_size=64, keep="last"),
     ),
