@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from labelled import SMILES
 
 import ccn
-from ccn.baselines import method
+from ccn.baselines import choice, method
 from ccn.baselines.choice import grid
-from ccn.baselines.counts import MODELS, TREES, _distinct, count_bags
+from ccn.baselines.counts import MODELS, TREES, CountFeatures, _distinct, count_bags
 from ccn.baselines.kernels.bags import matrices
 
 
@@ -31,6 +34,22 @@ def test_the_paper_has_400_trees() -> None:
     y = np.arange(len(SMILES), dtype=float)
     forest = method("forest", "regression", settings={"depth": (2,), "leaf": (1,), "split": (2,)}).fit(SMILES, y)
     assert len(forest.model_[0]) == 400
+
+
+def test_trees_are_cross_validated_where_kernels_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "MANY_DEAR", 10)
+    fitted: list[int] = []
+    make = CountFeatures._fitted
+
+    def watched(self: CountFeatures, point: dict[str, Any], x: Any, y: Any) -> Any:
+        fitted.append(len(x))
+        return make(self, point, x, y)
+
+    monkeypatch.setattr(CountFeatures, "_fitted", watched)
+    settings = {"depth": (2, 3), "leaf": (1,), "split": (2,)}
+    y = np.arange(len(SMILES), dtype=float)
+    method("forest", "regression", settings=settings, trees=2).fit(SMILES[5:], y[5:], (SMILES[:5], y[:5]))
+    assert fitted == [28] * 10 + [30]  # five folds of all 35 rows for each point, then the training rows
 
 
 def test_points_that_grow_the_same_trees_are_tried_once() -> None:

@@ -9,6 +9,8 @@ from labelled import OXYGEN, SIZE, SMILES, labelled
 
 import ccn
 from ccn.baselines import method
+from ccn.baselines.choice import grid
+from ccn.baselines.kernel_machine import KERNELS
 from ccn.baselines.kernels import WL
 from ccn.datasets.splits import paper_splits
 from ccn.errors import ConfigurationError
@@ -31,6 +33,21 @@ def test_settings_are_chosen() -> None:
     made: Any = method("wl", "classification", settings={"depth": (0, 2)}, C=(1e-6, 10.0)).fit(SMILES, OXYGEN)
     assert made.chosen_[0]["C"] == 10.0
     assert made.kernel_[0] == WL(made.chosen_[0]["depth"])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_numbers_have_settings_of_their_own(name: str) -> None:
+    classes, numbers = (KERNELS[name].tried(classification=c) for c in (True, False))
+    assert numbers["C"] == (0.1, 1.0, 10.0, 100.0)
+    assert classes.keys() == numbers.keys()
+    for tried in (classes, numbers):
+        grid(tried)  # has no more points than are allowed
+
+
+def test_a_kernel_of_parts_for_numbers() -> None:
+    made: Any = method("ccn-2-kernel", "regression").fit(SMILES, SIZE)
+    assert made.chosen_[0]["levels"] in (1, 2)
+    assert made.score(SMILES, SIZE) > 0.5
 
 
 def test_all_splits_of_a_data_set_share_one_gram_matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
