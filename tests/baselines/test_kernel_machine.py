@@ -8,12 +8,12 @@ import pytest
 from labelled import OXYGEN, SIZE, SMILES, labelled
 
 import ccn
-from ccn.baselines import method
+from ccn.baselines import load, method
 from ccn.baselines.choice import grid
 from ccn.baselines.kernel_machine import KERNELS
 from ccn.baselines.kernels import WL
 from ccn.datasets.splits import paper_splits
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
 
 
 def _watch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -139,3 +139,23 @@ def test_probabilities_of_labels(tmp_path: Path) -> None:
     pytest.importorskip("skops")
     again = ccn.baselines.load(made.save(tmp_path / "made.safetensors"))
     np.testing.assert_allclose(again.predict_proba(SMILES), found)
+
+
+def test_a_machine_that_errs_nowhere_keeps_some_doubt() -> None:
+    made: Any = method("wl", "classification", C=(100.0,), settings={"depth": (2,)}).fit(SMILES, OXYGEN)
+    assert made.score(SMILES, OXYGEN) == 1
+    assert made.predict_proba(SMILES).min() > 1e-4
+
+
+def test_a_constant_among_the_settings_is_tried() -> None:
+    made: Any = method("wl", "classification", settings={"depth": 1, "C": (3.0,)}).fit(SMILES, OXYGEN)
+    assert made.chosen_ == [{"C": 3.0, "depth": 1}]
+
+
+def test_a_file_of_another_version_of_a_kernel_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = method("wl", "classification", C=(1.0,), settings={"depth": 1}).fit(SMILES, OXYGEN)
+    path = made.save(tmp_path / "wl.safetensors")
+    assert load(path).score(SMILES, OXYGEN) == made.score(SMILES, OXYGEN)
+    monkeypatch.setattr(WL, "version", 99)
+    with pytest.raises(FileError, match="fit it again"):
+        load(path)

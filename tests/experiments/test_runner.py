@@ -35,6 +35,20 @@ def test_two_jobs_find_what_one_finds_and_nothing_is_done_twice(
     assert (tmp_path / "one" / "kernels" / "MUTAG.jsonl").read_bytes() == before
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_what_another_command_has_done_meanwhile_is_not_done_twice(tmp_path: Path, again: bool) -> None:
+    first, second = some("ridge")
+    append(second.file(tmp_path), second.record("failed", 1.0))
+    other = second.record("done", 7.0, test=0.5)
+
+    def meanwhile(board: Board) -> None:
+        if board.state[second.key] == "to do" and board.last is None:
+            append(second.file(tmp_path), other)
+
+    assert run([first, second], tmp_path, watch=meanwhile, again=again).counts() == {"done": 2}
+    assert {r.split: r.seconds for r in read(tmp_path)}[second.split] == 7.0
+
+
 def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> None:
     late, more = some("boosting")[0], some("ridge")[0]
     states: list[list[str]] = []

@@ -27,7 +27,7 @@ from ccn.baselines.kernels import (
     stored_gram,
 )
 from ccn.baselines.objects import from_tensor, need_skops, to_tensor
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
 from ccn.features.targets import TargetScale
 from ccn.pack import Pack
 from ccn.ragged import Int
@@ -40,23 +40,25 @@ _ROWS = 2048  # predicted together
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 
 
+_NUMBERS = {"C": (0.1, 1.0, 10.0, 100.0)}  # a larger C takes a machine for numbers minutes
+
+
 @dataclass(frozen=True)
 class _Choice:
     """A kernel, the values of its settings and of the machine's constant that are tried, and what it sees of atoms.
 
-    ``numbers`` has what regression tries in their place. A constant beyond 100 takes it minutes, and errs more.
+    ``numbers`` has what regression tries in their place.
     """
 
     kernel: type[Kernel[Any]]
     settings: Mapping[str, Sequence[Any]]
     C: Sequence[float] = (1.0, 10.0, 100.0, 1000.0)
     molecules: str = "element"
-    numbers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    numbers: Mapping[str, Sequence[Any]] = field(default_factory=lambda: _NUMBERS)
 
     def tried(self, *, classification: bool) -> dict[str, Sequence[Any]]:
         """All values that are tried."""
-        known = {**self.settings, "C": self.C}
-        return known if classification else {**known, "C": (0.1, 1.0, 10.0, 100.0), **self.numbers}
+        return {**self.settings, "C": self.C, **({} if classification else self.numbers)}
 
 
 KERNELS: dict[str, _Choice] = {
@@ -72,7 +74,7 @@ KERNELS: dict[str, _Choice] = {
         {"order": (2,), "levels": (6,), "counted": (True, False)},
         C=(1.0, 2.0, 4.0, 8.0),
         molecules="compact",
-        numbers={"levels": (1, 2)},
+        numbers={**_NUMBERS, "levels": (1, 2)},
     ),
 }
 
@@ -119,7 +121,7 @@ class KernelMachine(Baseline):
         y = y if self.scale_ is None else self.scale_.scale(y)
         choice = KERNELS[self.method]
         tried = choice.tried(classification=self._classifies)
-        tried = tried if self.settings is None else {**self.settings, "C": tried["C"]}
+        tried = tried if self.settings is None else {"C": tried["C"], **self.settings}
         own_names = [f.name for f in fields(choice.kernel)]
         points = grid(tried if self.C is None else {**tried, "C": self.C}, [*own_names, "C"])
         grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
@@ -199,8 +201,14 @@ class KernelMachine(Baseline):
         if not len(at):
             return 1.0
 
+        # A little doubt, as Platt has it: rows that are all told right would make the softmax infinitely sharp.
+        doubt = 1 / (len(at) + 2)
+        truth_of = np.full(score.shape, doubt / max(1, score.shape[1] - 1))
+        truth_of[np.arange(len(at)), at] = 1 - doubt
+        score = np.where(np.isfinite(score), score, score[np.isfinite(score)].min())
+
         def loss(log: float) -> float:
-            return -float(np.mean(log_softmax(np.exp(log) * score, axis=1)[np.arange(len(at)), at]))
+            return -float(np.mean((truth_of * log_softmax(np.exp(log) * score, axis=1)).sum(axis=1)))
 
         return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
 
@@ -265,6 +273,7 @@ class KernelMachine(Baseline):
             "chosen": self.chosen_,
             "sharpness": self.sharpness_,
             "kernels": [k.settings() for k in self.kernel_],
+            "version": KERNELS[self.method].kernel.version,
             "directed": graphs.directed,
             "self_loops": graphs.self_loops,
             "scale": None if self.scale_ is None else self.scale_.to_json(),
@@ -272,6 +281,8 @@ class KernelMachine(Baseline):
         return tensors, data
 
     def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
+        if data.get("version", 1) != KERNELS[self.method].kernel.version:
+            raise FileError(f"the kernel of {self.method} was another when this file was written; fit it again")
         self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
         self._seen = {}
         self.support_ = np.arange(len(self.graphs_))

@@ -17,7 +17,7 @@ from ccn.errors import FileError
 from ccn.file_lock import lock
 from ccn.plain_json import json_safe
 
-__all__ = ["Key", "Record", "Status", "append", "read"]
+__all__ = ["Key", "Record", "Status", "append", "newest", "read"]
 
 Key = tuple[str, str, int]
 Status = Literal["done", "timeout", "failed"]
@@ -78,12 +78,21 @@ def read(results: Path) -> list[Record]:
     """The newest record of every cell, from all ``.jsonl`` files below a folder."""
     found: dict[Key, Record] = {}
     for path in sorted(results.rglob("*.jsonl")):
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            record = _parse(line, f"{path}, line {number}")
-            if record is not None:
-                found.pop(record.key, None)
-                found[record.key] = record
+        for record in _records(path):
+            found.pop(record.key, None)
+            found[record.key] = record
     return list(found.values())
+
+
+def newest(path: Path, key: Key) -> Record | None:
+    """The newest record of one cell in its file."""
+    return next((r for r in reversed(_records(path)) if r.key == key), None) if path.exists() else None
+
+
+def _records(path: Path) -> list[Record]:
+    lines = enumerate(path.read_bytes().splitlines(), 1)
+    found = (_parse(line, f"{path}, line {number}") for number, line in lines)
+    return [r for r in found if r is not None]
 
 
 def _parse(line: bytes, where: str) -> Record | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ccn.experiments.cells import Cell, cost
-from ccn.experiments.records import Key, Record, append, read
+from ccn.experiments.records import Key, Record, append, newest, read
 from ccn.experiments.worker import stop, work
 
 __all__ = ["Board", "run"]
@@ -101,13 +101,19 @@ def run(
         watch: is called whenever a cell begins or ends.
 
     """
-    board = Board(cells, read(results), again=again, limit=limit)
+    before = read(results)
+    board = Board(cells, before, again=again, limit=limit)
+    known = {r.key: r for r in before}
     waiting = deque(board.left)
     running: dict[Future[Record], Cell] = {}
     with _places(cluster, min(jobs, max(1, len(waiting)))) as (submit, board.at_once):
         while waiting or running:
             while waiting and len(running) < board.at_once:
                 cell = waiting.popleft()
+                found = newest(cell.file(results), cell.key)
+                if found is not None and found != known.get(cell.key) and _settled(found, limit):
+                    board.ended(found)  # another command has run it since this one began
+                    continue
                 board.state[cell.key] = "running"
                 running[submit(work, cell, limit, threads)] = cell
             watch(board)

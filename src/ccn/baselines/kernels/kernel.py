@@ -25,9 +25,13 @@ class Kernel(ABC, Generic[Seen]):
 
     Vertices are compared by their features, which must therefore be discrete; directed edges count both ways and
     weights do not count. A kernel first makes of each pack what it sees of it, then compares that.
+
+    ``version`` is another one whenever the kernel of the same settings becomes another: matrices and machines of an
+    earlier one are not used.
     """
 
     title: ClassVar[str]
+    version: ClassVar[int] = 1
 
     def fit(self, graphs: Pack) -> Self:
         """The kernel with what it learns from graphs; most learn nothing."""

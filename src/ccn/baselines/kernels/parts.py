@@ -103,6 +103,7 @@ class PartKinds(Kernel[Bag]):
     """
 
     title = "parts of one kind"
+    version = 2
     order: int = 2
     levels: int = 6
     counted: bool = True

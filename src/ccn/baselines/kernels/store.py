@@ -23,13 +23,11 @@ from ccn.training.examples import fingerprint
 
 __all__ = ["gram_path", "stored_gram"]
 
-_VERSION = 2  # of what kernels compute
-
 
 def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
     """Where the Gram matrix of these graphs with this kernel is kept."""
     learned = [hashlib.sha256(np.ascontiguousarray(a).tobytes()).hexdigest() for _, a in sorted(kernel.state().items())]
-    what = [_VERSION, type(kernel).__name__, kernel.settings(), learned, normalise, fingerprint(graphs)]
+    what = [kernel.version, type(kernel).__name__, kernel.settings(), learned, normalise, fingerprint(graphs)]
     digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
     return cache_folder() / "grams" / f"{type(kernel).__name__}-{digest}.npy"
 
