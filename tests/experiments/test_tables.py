@@ -144,6 +144,11 @@ def test_qm9_is_scaled_and_the_floor_does_not_compete() -> None:
     assert units.label("alpha") == "alpha (bohr^3)"
 
 
+def test_a_data_set_stands_for_its_table() -> None:
+    made = [record("MUTAG", "wl", test=0.5)]
+    assert table("mutag", made) == table("PTC_MR", made) == table("kernels", made)
+
+
 def test_pairs_are_counted_and_those_of_brec_summed() -> None:
     sizes = {"BREC basic": 60, "BREC regular": 50, "BREC extension": 100, "strongly regular": 1}
     records = [pairs(d, "ccn-2, 2 levels", n, n) for d, n in sizes.items()]
@@ -164,4 +169,4 @@ def test_records_without_details_show_their_figure() -> None:
 
 def test_a_table_that_is_not() -> None:
     with pytest.raises(CCNError, match="choose from kernels, kernels-more, hcep"):
-        table("mutag", [])
+        table("mutagen", [])

@@ -28,7 +28,8 @@ def table(
     Parameters
     ----------
     name: str
-        kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, or all.
+        kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, all, or a
+        data set for the table that it is in.
     results: Path
         Folder of the records.
     format: str

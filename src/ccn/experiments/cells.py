@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["FLOOR", "KERNEL_ROWS", "METHODS", "SETTINGS", "SPLITS", "TABLES", "Cell", "cells", "cost", "run_cell"]
 
 KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
-"""Training rows of kernel methods: with twice as many some would take more than half an hour, and on QM9 there is a
-machine for each of 13 targets."""
+"""Training rows of kernel methods: with twice as many the Gram matrices of a grid, and the making of one of them, need
+nearly 20 GB, and on QM9 there is a machine for each of 13 targets."""
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""

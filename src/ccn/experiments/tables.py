@@ -23,6 +23,7 @@ __all__ = ["FLOOR", "MISSING", "NAMES", "Figure", "Table", "table"]
 MISSING = "\N{EN DASH}"
 _LEVEL = 0.05
 _ROUNDING = 1e-9  # means of the same counts over splits, summed in another order, differ by less
+_TABLE_OF = {dataset.lower(): name for name, datasets in TABLES.items() for dataset in datasets}
 _BREC, _TOTAL = ("BREC basic", "BREC regular", "BREC extension"), "BREC"
 
 
@@ -109,10 +110,10 @@ class _Point:
 
 
 def table(name: str, records: Iterable[Record]) -> Table:
-    """A table by its name, from what is recorded so far."""
-    name = name.lower()
+    """A table by its name or that of one of its data sets, from what is recorded so far."""
+    asked, name = name, _TABLE_OF.get(name.lower(), name.lower())
     if name not in _TABLES:
-        raise ConfigurationError(f"{name!r} is not a table; choose from {', '.join(NAMES)}")
+        raise ConfigurationError(f"{asked!r} is not a table; choose from {', '.join(NAMES)}")
     datasets = TABLES[name.partition("-")[0]]
     of = [r for r in records if (r.metric == "pairs" if name == "expressivity" else r.dataset in datasets)]
     return _TABLES[name](of)
