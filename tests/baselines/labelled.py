@@ -59,7 +59,7 @@ def products(bags: list[Counter[Any]]) -> Any:
 
 
 def same_as_grakel(ours: Any, theirs: Any, graphs: list[ccn.Graph], factor: float = 1.0) -> None:
-    """Compare Gram matrices, without graphs that have a vertex without edges: GraKeL's optimal assignment forgets it."""
+    """Compare Gram matrices; GraKeL's optimal assignment forgets vertices without edges: such graphs are left out."""
     graphs = [g for g in graphs if all(near(g))]
     assert len(graphs) >= 3
     given = [(dict.fromkeys(map(tuple, g.entries.T.tolist()), 1), dict(enumerate(label(g)))) for g in graphs]
