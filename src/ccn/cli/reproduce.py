@@ -67,7 +67,7 @@ def reproduce(
     seed: int
         Added to the number of the split; use another folder of results for another seed.
     again: bool
-        Run cells that have a record once more.
+        Run cells that have a record once more; if that is cut, name those that are left by --methods and --splits.
     quiet: bool
         Say nothing but errors.
 
