@@ -38,8 +38,6 @@ __all__ = ["KERNELS", "KernelMachine"]
 
 _ROWS = 2048  # predicted together
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
-
-
 _NUMBERS = {"C": (0.1, 1.0, 10.0, 100.0)}  # a larger C takes a machine for numbers minutes
 
 
@@ -203,12 +201,12 @@ class KernelMachine(Baseline):
 
         # A little doubt, as Platt has it: rows that are all told right would make the softmax infinitely sharp.
         doubt = 1 / (len(at) + 2)
-        truth_of = np.full(score.shape, doubt / max(1, score.shape[1] - 1))
-        truth_of[np.arange(len(at)), at] = 1 - doubt
+        sought = np.full(score.shape, doubt / max(1, score.shape[1] - 1))
+        sought[np.arange(len(at)), at] = 1 - doubt
         score = np.where(np.isfinite(score), score, score[np.isfinite(score)].min())
 
         def loss(log: float) -> float:
-            return -float(np.mean((truth_of * log_softmax(np.exp(log) * score, axis=1)).sum(axis=1)))
+            return -float(np.mean((sought * log_softmax(np.exp(log) * score, axis=1)).sum(axis=1)))
 
         return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
 
