@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ccn.baselines.kernels import WL, Graphlet, MultiscaleLaplacian, RandomWalk, ShortestPath, WLOptimalAssignment
 from ccn.datasets import load
+from ccn.methods.kernels import WL, Graphlet, MultiscaleLaplacian, RandomWalk, ShortestPath, WLOptimalAssignment
 
 RESULTS = Path(__file__).parent / "results" / "kernels.md"
 LIMIT = 100

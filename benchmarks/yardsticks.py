@@ -44,7 +44,7 @@ class GIN(nn.Module):
         from torch_geometric import nn as pyg
         from torch_geometric.data import Batch
 
-        self.data: Any = Batch.from_data_list([ccn.interop.to_pyg(g) for g in graphs])
+        self.data: Any = Batch.from_data_list([ccn.graphs.exchange.to_pyg(g) for g in graphs])
         self.network = pyg.GIN(graphs[0].features.shape[1], 64, num_layers=2)
         self.head = nn.Linear(64, 1)
         self.pool: Any = pyg.global_add_pool

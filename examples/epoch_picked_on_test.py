@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from statistics import fmean
 
-from ccn.baselines.covariant import Covariant
 from ccn.datasets import load
 from ccn.datasets.splits import paper_splits
+from ccn.methods.covariant import Covariant
 
 
 def main(names: Sequence[str] = ("MUTAG",), splits: int = 10, epochs: int = 100) -> list[tuple[float, float]]:

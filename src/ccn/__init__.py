@@ -11,23 +11,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ccn.version import __version__
 
 # Public names and where they live; each is imported when first used, so that `import ccn` is quick.
-_HOME = {
-    "Batch": "ccn.graph",
+_NAMES = {
+    "Batch": "ccn.graphs.graph",
     "CCN": "ccn.models",
     "CCNClassifier": "ccn.estimators",
     "CCNError": "ccn.errors",
     "CCNRegressor": "ccn.estimators",
     "Contraction": "ccn.algebra.contractions",
-    "Graph": "ccn.graph",
+    "Graph": "ccn.graphs.graph",
     "MatrixClass": "ccn.algebra.contractions",
-    "Pack": "ccn.pack",
+    "Pack": "ccn.graphs.pack",
     "Scheme": "ccn.schemes.scheme",
-    "as_graph": "ccn.graph",
-    "batch": "ccn.graph",
+    "as_graph": "ccn.graphs.graph",
+    "batch": "ccn.graphs.graph",
     "contractions": "ccn.algebra.contractions",
+}
+_MODULES = {
+    "adjacency": "ccn.graphs.adjacency",
+    "algebra": "ccn.algebra",
+    "baselines": "ccn.methods",  # its name in 0.1
+    "datasets": "ccn.datasets",
+    "engine": "ccn.engine",
+    "errors": "ccn.errors",
+    "features": "ccn.features",
+    "interop": "ccn.graphs.exchange",
+    "layers": "ccn.layers",
+    "learning": "ccn.learning",
+    "methods": "ccn.methods",
+    "models": "ccn.models",
+    "reference": "ccn.reference",
+    "schemes": "ccn.schemes",
+    "testing": "ccn.testing",
+    "training": "ccn.training",
 }
 __all__ = [
     "CCN",
@@ -53,44 +71,48 @@ __all__ = [
     "features",
     "interop",
     "layers",
+    "learning",
+    "methods",
     "models",
     "reference",
     "schemes",
     "testing",
     "training",
-    "uncertainty",
 ]
 
 if TYPE_CHECKING:
     from ccn import (
-        adjacency,
         algebra,
-        baselines,
         datasets,
         engine,
         errors,
         features,
-        interop,
         layers,
+        learning,
+        methods,
         models,
         reference,
         schemes,
         testing,
+        training,
     )
+    from ccn import methods as baselines
     from ccn.algebra.contractions import Contraction, MatrixClass, contractions
     from ccn.errors import CCNError
     from ccn.estimators import CCNClassifier, CCNRegressor
-    from ccn.graph import Batch, Graph, as_graph, batch
+    from ccn.graphs import adjacency
+    from ccn.graphs import exchange as interop
+    from ccn.graphs.graph import Batch, Graph, as_graph, batch
+    from ccn.graphs.pack import Pack
     from ccn.models import CCN
-    from ccn.pack import Pack
     from ccn.schemes.scheme import Scheme
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in __all__:
-        value = import_module(f"ccn.{name}")
+    if name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(_MODULES[name])
     else:
         raise AttributeError(f"module 'ccn' has no attribute {name!r}")
     globals()[name] = value

@@ -27,16 +27,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from ccn.datasets.dataset import Dataset
 from ccn.errors import ConfigurationError
-from ccn.pack import Pack
-from ccn.training import model_file
-from ccn.training.fit import Run, fit, split
-from ccn.training.inputs import Inputs, read
+from ccn.graphs.pack import Pack
+from ccn.learning import model_file
+from ccn.learning.inputs import Inputs, read
+from ccn.learning.metrics import score
+from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
+from ccn.learning.task import Floats
+from ccn.methods.fitting import Run, fit, split
 from ccn.training.machine import Machine
-from ccn.training.metrics import score
 from ccn.training.recipe import Recipe
 from ccn.training.recipe import recipe as named
-from ccn.training.targets import Targets, read_as, read_classes, read_numbers
-from ccn.training.task import Floats
 
 __all__ = ["CCNClassifier", "CCNRegressor"]
 
@@ -181,7 +181,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
             raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")
         if not model.members:
-            raise ConfigurationError(f"{path}: not a network of ccn; load it with ccn.baselines.load")
+            raise ConfigurationError(f"{path}: not a network of ccn; load it with ccn.methods.load")
         made = cls(model.recipe)
         made.model_ = model
         made._learned()
@@ -210,7 +210,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         verbose: show a progress bar.
 
     Attributes:
-        model_: the trained :class:`ccn.training.model.Model`.
+        model_: the trained :class:`ccn.learning.model.Model`.
 
     Example:
         >>> import ccn
@@ -261,7 +261,7 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
             :class:`CCNRegressor`.
 
     Attributes:
-        model_: the trained :class:`ccn.training.model.Model`.
+        model_: the trained :class:`ccn.learning.model.Model`.
         classes_: the classes in order; for several labels one such array for each.
 
     """

@@ -12,18 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.adjacency import AdjacencyChannel, Weights
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.algebra.partitions import bell
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graph import Batch, batch
+from ccn.graphs.adjacency import AdjacencyChannel, Weights
+from ccn.graphs.graph import Batch, batch
+from ccn.graphs.ragged import Int
 from ccn.layers.activation import Activation
 from ccn.layers.aggregation import Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
 from ccn.layers.normalisation import normalisation
-from ccn.ragged import Int
 from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
 from ccn.schemes.packed import Composition, Level, Nodes
 
@@ -56,7 +56,7 @@ class CCN(nn.Module):
         own: also read the node's own activation of the level below, as the last contraction.
         directed, self_loops: what the graphs' A may be; decides which contractions are redundant.
         scheme: a function from a graph to its :class:`ccn.Scheme`.
-        adjacency_channels: the matrices that stand for A; see :mod:`ccn.adjacency`.
+        adjacency_channels: the matrices that stand for A; see :mod:`ccn.graphs.adjacency`.
         self_product: use T (x) T in place of T (needs ``adjacency=False``).
         nonlinearity: a name or a pointwise function.
         norm: None, ``"batch"`` or ``"layer"``; both keep covariance.

@@ -17,7 +17,7 @@ from ccn.algebra.contractions import Contraction
 from ccn.algebra.equivariant import EquivariantMap
 from ccn.algebra.operations import adjacency_product, contract, equivariant_map, promote, stack, tensor_product
 from ccn.algebra.partitions import set_partitions
-from ccn.graph import Graph, as_graph
+from ccn.graphs.graph import Graph, as_graph
 from ccn.schemes.generators import former_selves
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.algebra.operations import permute
-from ccn.graph import Graph, batch
+from ccn.graphs.graph import Graph, batch
 from ccn.layers.activation import Activation
 
 __all__ = ["assert_covariant", "random_graph", "random_molecule_like", "random_permutation"]

@@ -10,10 +10,10 @@ from rich.console import Console
 from ccn.cli import main
 from ccn.cli.reproduce import _splits, _Table
 from ccn.errors import ConfigurationError
-from ccn.experiments import runner
-from ccn.experiments.cells import Cell, cells
-from ccn.experiments.records import Record, read
-from ccn.experiments.runner import Board
+from ccn.paper import runner
+from ccn.paper.cells import Cell, cells
+from ccn.paper.records import Record, read
+from ccn.paper.runner import Board
 
 
 def test_it_says_what_is_to_do_and_does_it_once(

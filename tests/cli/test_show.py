@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ccn import sealed
 from ccn.cli.show import print_json, table
-from ccn.plain_json import json_safe
-from ccn.training import model_file, sealed
+from ccn.files import json_safe
+from ccn.learning import model_file
 
 Call = Callable[..., None]
 NAMES = ("k [/s]", "logS [mol/L]", "a:cat:b")

@@ -8,9 +8,9 @@ import pytest
 from made_up import accuracies, hcep, write
 
 from ccn.errors import CCNError
-from ccn.experiments.formats import embed
-from ccn.experiments.records import read
-from ccn.experiments.tables import NAMES, table
+from ccn.paper.formats import embed
+from ccn.paper.records import read
+from ccn.paper.tables import NAMES, table
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
-from ccn.training import sealed
-from ccn.training.config import read_config
+from ccn.runs.config import read_config
 
 Call = Callable[..., None]
 
@@ -94,7 +94,7 @@ from pathlib import Path
 
 import lightning_fabric, sklearn.metrics
 
-import ccn.training.run as runs
+import ccn.runs.train as runs
 from ccn.cli import main
 from problem import kills
 

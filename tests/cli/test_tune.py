@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ccn.errors import ConfigurationError
-from ccn.training.config import read_config
+from ccn.runs.config import read_config
 
 pytest.importorskip("optuna")
 Call = Callable[..., None]

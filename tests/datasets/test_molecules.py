@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from ccn import Graph, datasets
+from ccn.chemistry.properties import molecule_features
 from ccn.datasets import load, molecules
 from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
-from ccn.features.molecules import molecule_features
-from ccn.pack import Pack
+from ccn.graphs.pack import Pack
 
 SMILES = ["CCO", "c1ccccc1", "C", "[Na+].[Cl-]", "CC(=O)O", "N#N"]
 

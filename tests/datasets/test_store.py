@@ -181,7 +181,7 @@ def test_two_processes_at_once_both_get_the_data(table: Path, cache: Path) -> No
 def test_a_featuriser_of_ones_own_is_not_stored(table: Path, cache: Path) -> None:
     from dataclasses import replace
 
-    from ccn.features.molecules import molecule_features
+    from ccn.chemistry.properties import molecule_features
 
     assert len(load(table, features=replace(molecule_features(), name="mine"))) == 99
     assert not cache.exists()

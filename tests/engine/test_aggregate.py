@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ccn
 from ccn import reference
-from ccn.adjacency import EdgeFeatures, Normalised, Power, Weights
+from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
 from ccn.schemes import Balls, Clusters, Neighbourhoods, rings
 from ccn.testing import random_graph
 

@@ -15,7 +15,7 @@ from ccn import Graph, Pack, batch
 from ccn.errors import ConfigurationError, GraphError
 from ccn.features import Constant, Degree, Histograms, Labels, histogram_features, vertex_features, vertices
 from ccn.features import histograms as module
-from ccn.interop import to_networkx
+from ccn.graphs.exchange import to_networkx
 from ccn.testing import random_graph, random_permutation
 
 seeds = st.integers(0, 10**6)

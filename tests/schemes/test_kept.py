@@ -8,8 +8,8 @@ import torch
 
 import ccn
 from ccn import Pack
-from ccn.adjacency import Power, Weights
 from ccn.engine.maps import restrict
+from ccn.graphs.adjacency import Power, Weights
 from ccn.schemes.generators import Balls, Neighbourhoods, composition
 from ccn.schemes.kept import keep
 from ccn.testing import random_graph

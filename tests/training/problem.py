@@ -16,11 +16,11 @@ import numpy as np
 import torch
 
 import ccn
+from ccn.learning.task import Task, make_task
 from ccn.training.examples import Examples
 from ccn.training.loop import train
 from ccn.training.machine import Machine
 from ccn.training.recipe import Recipe, recipe
-from ccn.training.task import Task, make_task
 
 
 def graphs(count: int, seed: int = 0, width: int = 3) -> ccn.Pack:
@@ -56,7 +56,7 @@ def small(**settings: Any) -> Recipe:
 
 def network(task: Task, r: Recipe, dtype: torch.dtype = torch.float32) -> ccn.CCN:
     """The network of the recipe for the graphs above."""
-    from ccn.training.network import make_network, network_options
+    from ccn.methods.networks import make_network, network_options
 
     return make_network(network_options(r.network, graphs(2), task.outputs), seed=3).to(dtype)
 

@@ -15,8 +15,8 @@ import pytest
 import torch
 from problem import network, problem, small
 
+from ccn import sealed
 from ccn.errors import ConfigurationError, FileError, TrainingError
-from ccn.training import sealed
 from ccn.training.examples import Examples
 from ccn.training.loop import train
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from cyclopts import App, CycloptsError
 
-from ccn import __version__
 from ccn.cli.contractions import contractions
 from ccn.cli.data import data
 from ccn.cli.demo import demo
@@ -26,6 +25,7 @@ from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
 from ccn.errors import CCNError
+from ccn.version import __version__
 
 __all__ = ["app", "main"]
 

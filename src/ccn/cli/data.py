@@ -197,7 +197,7 @@ def info(
 
     """
     from ccn.datasets import load
-    from ccn.datasets.report import summary
+    from ccn.datasets.remarks import summary
 
     given: dict[str, Any] = {
         "smiles_column": smiles_column,
@@ -215,7 +215,7 @@ def info(
     found = load(source, **{key: value for key, value in given.items() if value is not None})
     picture = None
     if out is not None:
-        from ccn.datasets.drawing import draw, spread
+        from ccn.datasets.pictures import draw, spread
 
         out.mkdir(parents=True, exist_ok=True)
         picture = draw(found, spread(found, max(1, graphs)), out / f"{found.name}.png")
@@ -308,6 +308,6 @@ def _sketches(found: Dataset, count: int) -> None:
     from rich.columns import Columns
     from rich.text import Text
 
-    from ccn.datasets.drawing import sketch, spread
+    from ccn.datasets.pictures import sketch, spread
 
     console().print(Columns([Text(sketch(found, i)) for i in spread(found, min(count, 3))], padding=(0, 4)))

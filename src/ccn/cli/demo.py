@@ -23,7 +23,7 @@ def demo(*, output: Path = Path("ccn-demo"), epochs: int = 40, seed: int = 0) ->
 
     """
     from ccn.cli.show import say, table
-    from ccn.demo import run
+    from ccn.runs.demonstration import run
 
     shown = run(output, epochs, seed, say=say(False))
     right = round(shown.accuracy * shown.tested)

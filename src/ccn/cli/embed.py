@@ -64,8 +64,8 @@ def embed(
 
     """
     from ccn.cli.show import cut, rows_bar, told
-    from ccn.prediction.embed import embed_file
-    from ccn.prediction.stream import Options
+    from ccn.runs.embed import embed_file
+    from ccn.runs.predict import Options
 
     options = Options(smiles_column, None, device, threads, cluster, chunk)
     with cut(output, quiet), rows_bar(quiet or json) as tell:

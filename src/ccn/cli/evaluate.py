@@ -55,10 +55,10 @@ def evaluate(
 
     """
     from ccn.cli.show import print_json, say, table
-    from ccn.prediction.evaluate import evaluate_on
-    from ccn.reports.run import metrics_rows
-    from ccn.training.model_file import load
-    from ccn.training.run import threads as use
+    from ccn.learning.model_file import load
+    from ccn.reports.summary import metrics_rows
+    from ccn.runs.evaluate import evaluate_on
+    from ccn.runs.train import threads as use
 
     with use(threads):
         data, found = evaluate_on(

@@ -25,8 +25,8 @@ def info(model: Path, /, *, json: Flag = False) -> None:
 
     """
     from ccn.cli.show import print_json, table
-    from ccn.reports.run import metrics_rows
-    from ccn.training.model_file import describe
+    from ccn.learning.model_file import describe
+    from ccn.reports.summary import metrics_rows
 
     found = describe(model)
     if json:

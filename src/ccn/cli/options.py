@@ -1,6 +1,6 @@
 """Flags from frozen dataclasses: one group of flags per concern, every field a flag that is off unless given.
 
-The settings themselves are the dataclasses of :mod:`ccn.training.recipe` and :mod:`ccn.training.config`; here are
+The settings themselves are the dataclasses of :mod:`ccn.training.recipe` and :mod:`ccn.runs.config`; here are
 only their help and the way from words to values.
 """
 
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from cyclopts import Group, Parameter
 
-from ccn.training.config import OWN
+from ccn.runs.config import OWN
 from ccn.training.recipe import SECTIONS
 
 __all__ = ["Flag", "given"]

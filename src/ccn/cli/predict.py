@@ -68,7 +68,7 @@ def predict(
 
     """
     from ccn.cli.show import cut, rows_bar, told
-    from ccn.prediction.stream import Options, predict_file
+    from ccn.runs.predict import Options, predict_file
 
     options = Options(smiles_column, interval, device, threads, cluster, chunk)
     with cut(output, quiet), rows_bar(quiet or json) as tell:

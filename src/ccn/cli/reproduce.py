@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.table import Table
 
-    from ccn.experiments.runner import Board
+    from ccn.paper.runner import Board
 
 __all__ = ["reproduce"]
 
@@ -74,9 +74,9 @@ def reproduce(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, TrainingError
-    from ccn.experiments.cells import cells, parse_methods
-    from ccn.experiments.records import read
-    from ccn.experiments.runner import Board, run
+    from ccn.paper.cells import cells, parse_methods
+    from ccn.paper.records import read
+    from ccn.paper.runner import Board, run
 
     if jobs < 1 or threads < 1:
         raise ConfigurationError(f"--jobs {jobs} --threads {threads}: give at least 1")

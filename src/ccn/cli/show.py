@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ccn.plain_json import json_safe
+from ccn.files import json_safe
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ccn.prediction.stream import Done
+    from ccn.runs.predict import Done
 
 __all__ = ["console", "cut", "print_json", "rows_bar", "say", "table", "told"]
 

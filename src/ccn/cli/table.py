@@ -43,10 +43,10 @@ def table(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
-    from ccn.experiments.formats import as_csv, as_latex, as_markdown, cells_of, draw, embed
-    from ccn.experiments.records import read
-    from ccn.experiments.tables import NAMES
-    from ccn.experiments.tables import table as make
+    from ccn.paper.formats import as_csv, as_latex, as_markdown, cells_of, draw, embed
+    from ccn.paper.records import read
+    from ccn.paper.tables import NAMES
+    from ccn.paper.tables import table as make
 
     if not results.is_dir():
         raise DataError(f"{results}: no folder of records; run ccn reproduce first, or name it with --results")

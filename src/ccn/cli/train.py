@@ -79,10 +79,10 @@ def train(
 
     """
     from ccn.cli.show import print_json, say, table
-    from ccn.reports.run import metrics_rows
-    from ccn.training.config import merged, read_config, resolve
+    from ccn.reports.summary import metrics_rows
+    from ccn.runs.config import merged, read_config, resolve
+    from ccn.runs.train import check_folder, train_run
     from ccn.training.machine import is_first, keep_memory
-    from ccn.training.run import check_folder, train_run
 
     flags = o.given(
         data=data,

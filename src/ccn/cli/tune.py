@@ -75,10 +75,10 @@ def tune(
 
     """
     from ccn.cli.show import print_json, say, table
-    from ccn.reports.run import figure
-    from ccn.training.config import merged, read_config, resolve
-    from ccn.training.run import check_folder
-    from ccn.training.tune import search
+    from ccn.reports.summary import figure
+    from ccn.runs.config import merged, read_config, resolve
+    from ccn.runs.train import check_folder
+    from ccn.runs.tune import search
 
     flags = o.given(
         data=data,

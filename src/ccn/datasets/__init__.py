@@ -13,7 +13,7 @@ import numpy as np
 from ccn.datasets import brec, graphs, hcep, molecules, qm9, registry, splits, tu
 from ccn.datasets.dataset import Dataset, Statistics
 from ccn.datasets.graphs import from_objects
-from ccn.datasets.report import Remark, check_strict
+from ccn.datasets.remarks import Remark, check_strict
 from ccn.datasets.store import stored
 from ccn.datasets.tables import TABLE_SUFFIXES, suffix_of
 from ccn.datasets.tu import read_tu

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ccn.datasets.columns import encode_classes
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.strings import Strings
 from ccn.datasets.tables import find_column, open_table
-from ccn.datasets.targets import encode_classes
 from ccn.errors import DataError
-from ccn.graph import Graph
-from ccn.pack import Pack
+from ccn.graphs.graph import Graph
+from ccn.graphs.pack import Pack
 
 __all__ = ["read_brec"]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ccn.datasets.report import Remark, summary, write_remarks
+from ccn.datasets.columns import Task
+from ccn.datasets.remarks import Remark, summary, write_remarks
 from ccn.datasets.strings import Strings
-from ccn.datasets.targets import Task
 from ccn.errors import DataError
-from ccn.graph import Graph
-from ccn.pack import Pack
+from ccn.graphs.graph import Graph
+from ccn.graphs.pack import Pack
 
 if TYPE_CHECKING:
     import networkx
@@ -177,7 +177,7 @@ class Dataset:
         """
         import torch
 
-        from ccn.interop import to_pyg
+        from ccn.graphs.exchange import to_pyg
 
         kind = torch.get_default_dtype()
         out = []
@@ -193,7 +193,7 @@ class Dataset:
 
     def to_networkx(self) -> list[networkx.Graph]:
         """One NetworkX graph per graph, with its targets by name in ``graph.graph``."""
-        from ccn.interop import to_networkx
+        from ccn.graphs.exchange import to_networkx
 
         out = []
         for graph, target in zip(self.graphs, self.targets, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
-from ccn.ragged import Int, starts
+from ccn.graphs.ragged import Int, starts
 
 __all__ = ["allot", "deal", "quotas"]
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary
+from ccn.datasets.columns import Task, encode_targets
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.report import Remark, check_strict, shorten
+from ccn.datasets.remarks import Remark, check_strict, shorten
 from ccn.datasets.strings import Strings
-from ccn.datasets.targets import Task, encode_targets
 from ccn.errors import CCNError, DataError, GraphError
-from ccn.graph import Graph
-from ccn.pack import Pack
+from ccn.graphs.graph import Graph
+from ccn.graphs.pack import Pack
 
 __all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines", "read_lines"]
 
@@ -381,7 +381,7 @@ def from_objects(
             return data
         pack = data.pack
     else:
-        from ccn.graph import as_graph
+        from ccn.graphs.graph import as_graph
 
         pack = Pack.of([as_graph(g, f"graph {i}: ") for i, g in enumerate(listed)], name)
         if targets is None and listed and all(getattr(g, "y", None) is not None for g in listed):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ccn.errors import ConfigurationError
-from ccn.interop import parse_smiles
-from ccn.ragged import Int
+from ccn.graphs.exchange import parse_smiles
+from ccn.graphs.ragged import Int
 
 __all__ = ["groups_of", "join_groups", "molecule_groups", "scaffold_groups"]
 

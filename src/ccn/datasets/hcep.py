@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.molecules import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import open_table
-from ccn.features.molecules import MoleculeFeatures, molecule_features
 
 __all__ = ["read_hcep"]
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.chemistry.properties import MoleculeFeatures, molecule_features, spelled
+from ccn.datasets.columns import Task, encode_targets
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.report import CONTRADICTION, NOT_A_NUMBER, Remark, check_strict
+from ccn.datasets.remarks import CONTRADICTION, NOT_A_NUMBER, Remark, check_strict
 from ccn.datasets.schema import Schema, find_schema
 from ccn.datasets.strings import Strings
 from ccn.datasets.tables import Table, find_column, is_missing, number, open_table
-from ccn.datasets.targets import Task, encode_targets
 from ccn.errors import DataError, GraphError
-from ccn.features.molecules import MoleculeFeatures, molecule_features, spelled
-from ccn.pack import Pack
+from ccn.graphs.pack import Pack
 
 __all__ = ["Molecules", "convert", "dataset_of_molecules", "pack_molecules", "read_molecules"]
 
@@ -258,7 +258,7 @@ def read_molecules(
         smiles_column, target_columns: what is read and what is learned; blanks in a target are missing values.
         weight_column, group_column, split_column, id_column: carried along.
         task: by default classification where every target has a few whole numbers or words, else regression.
-        features: set of atom and bond features; see :func:`ccn.features.molecules.molecule_features`.
+        features: set of atom and bond features; see :func:`ccn.chemistry.properties.molecule_features`.
         hydrogens: make hydrogens vertices.
         strict: raise at the first row that loses anything or contradicts another.
         delimiter, header: of a text table; by default found.

@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.molecules import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import Row, Table, find_column, open_table
 from ccn.errors import ConfigurationError, DataError
-from ccn.features.molecules import MoleculeFeatures, molecule_features
 
 __all__ = ["TARGETS", "qm9_energies", "qm9_files", "read_qm9"]
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ccn.datasets.archives import read_zip
-from ccn.datasets.store import cache_folder
 from ccn.errors import DataError
+from ccn.files import cache_folder
 
 __all__ = ["ENTRIES", "Entry", "Found", "entry_of", "fetch", "find", "locate"]
 

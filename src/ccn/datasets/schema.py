@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ccn.chemistry.properties import spelled
 from ccn.datasets.tables import Row, Table, find_column, is_missing, number
 from ccn.errors import DataError
-from ccn.features.molecules import spelled
 
 __all__ = ["Schema", "find_schema", "parses"]
 

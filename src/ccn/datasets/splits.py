@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike
 from ccn.datasets.dealing import deal
 from ccn.datasets.groups import groups_of, join_groups, molecule_groups, scaffold_groups
 from ccn.errors import ConfigurationError
-from ccn.pack import Pack
-from ccn.ragged import Int
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
 __all__ = [
     "Split",

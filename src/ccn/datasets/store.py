@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.report import Remark
+from ccn.datasets.remarks import Remark
 from ccn.datasets.strings import Strings
-from ccn.pack import Pack
+from ccn.files import cache_folder
+from ccn.graphs.pack import Pack
 from ccn.schemes.kept import keep
 
-__all__ = ["VERSION", "cache_folder", "read_store", "store_folder", "stored", "write_store"]
+__all__ = ["VERSION", "read_store", "store_folder", "stored", "write_store"]
 
 VERSION = 2
 _META = "store.json"
@@ -41,15 +42,6 @@ _ARRAYS = ("targets", "weights", "rows")
 _PLAIN = ("name", "target_names", "task", "classes", "units", "vertex_names", "edge_names", "options", "note")
 _MAPPED = 1 << 16  # bytes from which a file is mapped and not read
 _DAY = 86400.0
-
-
-def cache_folder() -> Path:
-    """Where ccn keeps what it can make or fetch again: ``CCN_CACHE``, else the user's cache directory."""
-    if given := os.environ.get("CCN_CACHE"):
-        return Path(given)
-    import pooch
-
-    return Path(pooch.os_cache("ccn"))
 
 
 def _made_with() -> dict[str, Any]:

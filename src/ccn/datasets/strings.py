@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ccn.ragged import Int, starts
+from ccn.graphs.ragged import Int, starts
 
 __all__ = ["Strings"]
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary, read_zip
+from ccn.datasets.columns import encode_classes
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.targets import encode_classes
 from ccn.errors import DataError
-from ccn.graph import Graph
-from ccn.pack import Pack
+from ccn.graphs.graph import Graph
+from ccn.graphs.pack import Pack
 
 __all__ = ["is_tu", "read_tu", "tu_files"]
 

@@ -30,7 +30,7 @@ from ccn.engine.maps import Maps, Matrix
 from ccn.engine.matrices import Matrices, Quantities
 from ccn.engine.plan import Plan
 from ccn.engine.scratch import scratch
-from ccn.ragged import Int, starts
+from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["aggregate", "mixing"]
@@ -254,7 +254,7 @@ def aggregate(
     """
     flat = mixing(plan, weight)
     if matrices.compiled(f):
-        from ccn.engine.compiled import aggregate_compiled
+        from ccn.engine.cpu.compiled import aggregate_compiled
 
         layout, values = matrices.layout(plan, level), matrices.values(plan, level)
         return aggregate_compiled(f, bias, flat, plan, layout, values, relu, keep, graphs)

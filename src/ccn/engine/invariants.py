@@ -83,8 +83,8 @@ def invariant_maps(nodes: Nodes, order: int, device: torch.device) -> InvariantM
 
 def _compiled(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> None:
     """The invariants by the compiled kernel, or back; what is written is zero before."""
-    from ccn.engine import kernels
-    from ccn.engine.tape import invariant_records, part_sizes
+    from ccn.engine.cpu import kernels
+    from ccn.engine.cpu.tape import invariant_records, part_sizes
 
     channels = f.shape[1]
     records, _held = invariant_records(order, part_sizes(nodes.size), channels)

@@ -28,7 +28,7 @@ from ccn.engine.bags import Bag, int32
 from ccn.engine.plan import STACK, Plan, Section, Slot, Target
 from ccn.engine.reductions import BlockReductions, Index, build_reductions, places
 from ccn.errors import ConfigurationError
-from ccn.ragged import Int, starts
+from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Block, Level, Nodes, Pairs, Run
 
 __all__ = ["Maps", "Matrix", "MatrixQuantities", "Restriction", "build_maps", "build_quantities", "restrict"]

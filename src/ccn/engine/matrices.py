@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ccn.adjacency import AdjacencyChannel, needs_grad, sources
 from ccn.engine.bags import runs_compiled
 from ccn.engine.maps import Maps, Matrix, MatrixQuantities, Restriction, build_maps, build_quantities, restrict
 from ccn.engine.plan import Plan
-from ccn.graph import Batch
-from ccn.ragged import Int
+from ccn.graphs.adjacency import AdjacencyChannel, needs_grad, sources
+from ccn.graphs.graph import Batch
+from ccn.graphs.ragged import Int
 from ccn.schemes.packed import Level
 
 __all__ = ["Matrices", "Quantities"]
@@ -118,7 +118,7 @@ class Matrices:
 
     def values(self, plan: Plan, level: Level) -> Any:
         """What the compiled kernels need of A, kept until weights or edge features change."""
-        from ccn.engine.compiled import quantities
+        from ccn.engine.cpu.compiled import quantities
 
         def build() -> Any:
             flat = [v.reshape(-1) for _, v in self.sparse()]
@@ -128,8 +128,8 @@ class Matrices:
 
     def layout(self, plan: Plan, level: Level) -> Any:
         """The level for the compiled kernels, built once."""
-        from ccn.engine.layout import build_layout
-        from ccn.engine.program import program
+        from ccn.engine.cpu.layout import build_layout
+        from ccn.engine.cpu.program import program
 
         def build() -> Any:
             return build_layout(level, program(plan), self._restrictions(plan, level), self._places())

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ccn.errors import ConfigurationError
-from ccn.ragged import Int
+from ccn.graphs.ragged import Int
 
 __all__ = ["available_bytes", "check_memory", "level_bytes"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ccn.chemistry.properties import MoleculeFeatures, Property, molecule_features
 from ccn.features.histograms import Histograms, histogram_features
-from ccn.features.molecules import MoleculeFeatures, Property, molecule_features
-from ccn.features.targets import TargetScale
+from ccn.features.scaling import TargetScale
 from ccn.features.vertices import Constant, Degree, Given, Labels, VertexFeatures, vertex_features
 
 __all__ = [

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
 from ccn.features.vertices import Given, VertexFeatures, check_whole, neighbours, one_hot, unfitted
-from ccn.pack import Pack
-from ccn.ragged import Int
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
 __all__ = ["Auto", "Histograms", "blocks", "histogram_features", "spheres"]
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, GraphError
-from ccn.pack import Pack
-from ccn.ragged import Int
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
 __all__ = ["KINDS", "Constant", "Degree", "Given", "Labels", "VertexFeatures", "neighbours", "vertex_features"]
 

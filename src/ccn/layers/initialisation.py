@@ -15,15 +15,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ccn.adjacency import Weights
 from ccn.algebra.contractions import MatrixClass
 from ccn.engine.aggregate import aggregate
 from ccn.engine.invariants import invariants
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps
-from ccn.graph import Batch, Graph, batch
-from ccn.ragged import Cache, Int
+from ccn.graphs.adjacency import Weights
+from ccn.graphs.graph import Batch, Graph, batch
+from ccn.graphs.ragged import Cache, Int
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 

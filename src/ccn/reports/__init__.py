@@ -1,1 +1,1 @@
-"""Reports that people read."""
+"""Reports and figures of a run. Imports learning and everything above it."""

@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
-from ccn.graph import Batch, Graph, batch
-from ccn.pack import Pack
-from ccn.ragged import Int, ranges, starts
+from ccn.graphs.graph import Batch, Graph, batch
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int, ranges, starts
 from ccn.schemes.packed import Composition, Inner, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ccn.graph import Graph
+from ccn.graphs.graph import Graph
 from ccn.schemes.generators import SchemeGenerator
 from ccn.schemes.scheme import Scheme
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.engine.maps import restrict
-from ccn.pack import KEPT_LEVELS, Pack
-from ccn.ragged import ranges, small, starts
+from ccn.graphs.pack import KEPT_LEVELS, Pack
+from ccn.graphs.ragged import ranges, small, starts
 from ccn.schemes.generators import Neighbourhoods, composition
 
 __all__ = ["keep"]

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ccn.ragged import Cache, Int, ranges, starts
+from ccn.graphs.ragged import Cache, Int, ranges, starts
 
 __all__ = ["Block", "Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose"]
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ccn.errors import SchemeError
-from ccn.ragged import Int
+from ccn.graphs.ragged import Int
 
 if TYPE_CHECKING:
     import networkx

@@ -1,4 +1,4 @@
-"""Training: recipes, the loop, checkpoints, trained models and their files.
+"""Training one network: the recipe, batches, the loop on Lightning Fabric, checkpoints.
 
-Each module is imported where it is used; this package imports nothing by itself, since Fabric takes a while.
+Imports learning and everything above it. Each module is imported where it is used, since Fabric takes a while.
 """

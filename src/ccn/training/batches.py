@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from ccn.graph import Batch
-from ccn.pack import Pack
-from ccn.ragged import Int
+from ccn.graphs.graph import Batch
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
 __all__ = ["BUDGET", "Batches"]
 

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ccn import sealed
 from ccn.errors import FileError
-from ccn.training import sealed
 
 __all__ = ["Progress", "load", "save"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
-from ccn.pack import Pack
-from ccn.ragged import Int
-from ccn.training.task import Floats
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
+from ccn.learning.task import Floats
 
 __all__ = ["Examples", "fingerprint"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ccn.errors import DependencyError
-from ccn.training.sealed import write_atomically
+from ccn.files import write_atomically
 
 __all__ = ["Tell", "need_tensorboard", "progress_bar", "tensorboard", "write_history"]
 

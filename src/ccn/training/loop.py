@@ -26,17 +26,17 @@ from torch import Tensor, nn
 
 from ccn.errors import FileError, TrainingError
 from ccn.layers.normalisation import BatchNorm
+from ccn.learning.metrics import better, check_monitor, metrics
+from ccn.learning.task import Task
 from ccn.training import checkpoint
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
 from ccn.training.examples import Examples, fingerprint
 from ccn.training.history import progress_bar, tensorboard, write_history
 from ccn.training.machine import Machine
-from ccn.training.metrics import better, check_monitor, metrics
 from ccn.training.optimiser import make_optimiser, rate, set_rate
 from ccn.training.outputs import outputs
 from ccn.training.recipe import Recipe
-from ccn.training.task import Task
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

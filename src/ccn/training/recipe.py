@@ -53,7 +53,7 @@ class Features:
     """What vertices and edges carry.
 
     Attributes:
-        molecules: the set of properties of atoms and bonds; see :mod:`ccn.features.molecules`.
+        molecules: the set of properties of atoms and bonds; see :mod:`ccn.chemistry.properties`.
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
             leaves them as they are.
@@ -154,7 +154,7 @@ class Training:
         patience: epochs without a better validation result after which training stops; None trains to the end.
         keep: the weights of the ``best`` epoch on the validation part, or of the ``last``: where the rate falls to zero
             the last epoch is a good one, and was not chosen by luck.
-        monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.training.metrics`.
+        monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.learning.metrics`.
         members: networks of the ensemble, trained from different seeds.
 
     """
@@ -335,8 +335,8 @@ def unplain(value: Any) -> Any:
 
 def _kinds() -> dict[str, Any]:
     """The values of the package that a file may name; nothing else is ever made from a file."""
-    from ccn.adjacency import EdgeFeatures, Normalised, Power, Weights
     from ccn.algebra.contractions import Contraction
+    from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
     from ccn.schemes.generators import Balls, Neighbourhoods
 
     return {k.__name__: k for k in (Balls, Contraction, EdgeFeatures, Neighbourhoods, Normalised, Power, Weights)}

@@ -1,0 +1,300 @@
+"""Features of atoms and bonds: sets of properties, each read from RDKit and written as a few columns.
+
+A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.graphs.exchange.from_rdkit` gives,
+``atoms`` adds what a chemist would write beside each atom and bond, ``compact`` beside each atom, and of bonds
+their order. For a set of your own make a
+:class:`MoleculeFeatures`, pass it wherever a name is taken, and put it into :data:`SETS` under its name
+if files that mention it are to be read back.
+
+RDKit itself is imported only to add hydrogens and for bonds without properties; everything else asks the molecule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.errors import ConfigurationError, GraphError
+
+__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features", "spelled"]
+
+ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
+"""Elements with a column of their own; one more column stands for any other."""
+
+BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
+"""Bond orders with a column of their own: single, double, triple, aromatic."""
+
+_DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
+_KEPT = 4096  # rows kept for the next atom that reads the same; one-hot sets need a few hundred
+
+
+@dataclass(frozen=True)
+class Property:
+    """One property of an atom or a bond, as columns.
+
+    Attributes:
+        name: what its columns are called after.
+        read: from an RDKit atom or bond to its value.
+        values: one column per value, 1 where it is read. Without them there is one column, the value as a number.
+        other: a further column for values not listed; without it such a value is all zeros.
+        perceived: RDKit must have perceived rings, aromaticity, hydrogens and the like before it can be read.
+
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    values: tuple[Any, ...] = ()
+    other: bool = True
+    perceived: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        if not self.values:
+            return (self.name,)
+        return tuple(f"{self.name}={v}" for v in (*self.values, *(("other",) if self.other else ())))
+
+    def row(self, value: Any) -> list[float]:
+        """The columns of one value."""
+        if not self.values:
+            return [float(value)]
+        known = [float(v == value) for v in self.values]
+        return [*known, float(not any(known))] if self.other else known
+
+
+class _Rows(dict[tuple[Any, ...], bytes]):
+    """From the readings of one atom or bond to its row, as bytes; made when first met."""
+
+    def __init__(self, properties: Sequence[Property]) -> None:
+        self.properties = properties
+        self.width = sum(len(p.columns) for p in properties)
+        # One-hot columns take a byte each, which is what makes stores of many molecules small.
+        self.dtype = np.dtype(np.uint8 if all(p.values for p in properties) else np.float32)
+
+    def __missing__(self, readings: tuple[Any, ...]) -> bytes:
+        row = [x for p, value in zip(self.properties, readings, strict=True) for x in p.row(value)]
+        made = np.array(row, dtype=self.dtype).tobytes()
+        if len(self) < _KEPT:
+            self[readings] = made
+        return made
+
+    def of(self, things: Sequence[Any]) -> NDArray[Any]:
+        """(things, width); property by property."""
+        readings = zip(*(map(p.read, things) for p in self.properties), strict=True)
+        joined = b"".join(map(self.__getitem__, readings))
+        # A copy, since an array over bytes is read-only.
+        return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
+
+
+@dataclass(frozen=True)
+class MoleculeFeatures:
+    """A set of properties of atoms and bonds; ``hydrogens=True`` makes all hydrogens vertices.
+
+    Without properties of bonds, edges have no features, and molecules are read faster.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> features, edges, edge_features = molecule_features("element").arrays(Chem.MolFromSmiles("C=O"))
+        >>> features.shape, edges.tolist(), edge_features.tolist()
+        ((2, 14), [[0, 1]], [[0, 1, 0, 0]])
+
+    """
+
+    name: str
+    atom: tuple[Property, ...]
+    bond: tuple[Property, ...]
+    hydrogens: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.atom:
+            raise ConfigurationError(f"molecule features {self.name!r}: name at least one property of atoms")
+
+    @property
+    def vertex_names(self) -> tuple[str, ...]:
+        """The names of the columns of atoms."""
+        return tuple(c for p in self.atom for c in p.columns)
+
+    @property
+    def edge_names(self) -> tuple[str, ...]:
+        """The names of the columns of bonds."""
+        return tuple(c for p in self.bond for c in p.columns)
+
+    @property
+    def perceived(self) -> bool:
+        """Whether more is read of molecules than which atoms are bonded to which."""
+        return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
+
+    def to_json(self) -> dict[str, Any]:
+        """The name and the columns as plain JSON values; see :func:`molecule_features` for the way back."""
+        return {
+            "name": self.name,
+            "hydrogens": self.hydrogens,
+            "vertex_names": list(self.vertex_names),
+            "edge_names": list(self.edge_names),
+        }
+
+    @cached_property
+    def _rows(self) -> tuple[_Rows, _Rows]:
+        return _Rows(self.atom), _Rows(self.bond)
+
+    def molecule(self, mol: Any) -> Any:
+        """The RDKit molecule whose atoms are the vertices: ``mol``, with its hydrogens if they are wanted."""
+        if not self.hydrogens:
+            return mol
+        from rdkit.Chem import AddHs
+
+        return AddHs(mol)
+
+    def arrays(self, mol: Any) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
+        """Features (atoms, width), edges (bonds, 2) and edge features (bonds, width) of an RDKit molecule.
+
+        Atoms and bonds are in RDKit's order, every bond once; bonds without properties may be in another. Where all
+        properties have listed values the features are uint8, else float32.
+        """
+        atoms, bonds = self._rows
+        try:
+            mol = self.molecule(mol)
+            # By number, which is twice as fast as RDKit's own iterators.
+            features = atoms.of(list(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms()))))
+            if not self.bond and len(features) < _DENSE:
+                edges = _edges(mol)
+                return features, edges, np.empty((len(edges), 0), dtype=np.uint8)
+            listed = list(map(mol.GetBondWithIdx, range(mol.GetNumBonds())))
+            pairs = [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in listed]
+            edge_features = bonds.of(listed)
+        except RuntimeError as error:
+            reason = str(error).strip().splitlines()[0]
+            raise GraphError(
+                f"RDKit cannot give the features {self.name!r} of this molecule ({reason}); "
+                "sanitise it with rdkit.Chem.SanitizeMol first"
+            ) from None
+        return features, np.array(pairs, dtype=np.int64).reshape(-1, 2), edge_features
+
+
+def _edges(mol: Any) -> NDArray[np.int64]:
+    """The bonds from the adjacency matrix, which RDKit gives in one call."""
+    from rdkit.Chem import GetAdjacencyMatrix
+
+    pairs = np.argwhere(GetAdjacencyMatrix(mol))
+    return pairs[pairs[:, 0] < pairs[:, 1]]
+
+
+def _element(atom: Any) -> Any:
+    return atom.GetSymbol()
+
+
+def _degree(atom: Any) -> Any:
+    return atom.GetDegree()
+
+
+def _charge(atom: Any) -> Any:
+    return atom.GetFormalCharge()
+
+
+def _hydrogens(atom: Any) -> Any:
+    return atom.GetTotalNumHs(True)  # those that are vertices count too: the same with and without hydrogens=True
+
+
+def _hybridisation(atom: Any) -> Any:
+    return atom.GetHybridization().name
+
+
+def _aromatic(thing: Any) -> Any:
+    return thing.GetIsAromatic()
+
+
+def _ring(thing: Any) -> Any:
+    return thing.IsInRing()
+
+
+def _order(bond: Any) -> Any:
+    return bond.GetBondTypeAsDouble()
+
+
+def _conjugated(bond: Any) -> Any:
+    return bond.GetIsConjugated()
+
+
+_YES = (True,)
+_ATOM = (
+    Property("element", _element, ELEMENTS),
+    Property("degree", _degree, (0, 1, 2, 3, 4, 5, 6)),
+    Property("charge", _charge, (-2, -1, 0, 1, 2)),
+    Property("hydrogens", _hydrogens, (0, 1, 2, 3, 4)),
+    Property("hybridisation", _hybridisation, ("S", "SP", "SP2", "SP3", "SP3D", "SP3D2")),
+    Property("aromatic", _aromatic, _YES, other=False),
+    Property("ring", _ring, _YES, other=False),
+)
+
+SETS: dict[str, MoleculeFeatures] = {
+    features.name: features
+    for features in (
+        MoleculeFeatures(
+            "element",
+            atom=(Property("element", _element, ELEMENTS, perceived=False),),
+            bond=(Property("order", _order, BOND_ORDERS, other=False),),
+        ),
+        MoleculeFeatures(
+            "atoms",
+            atom=_ATOM,
+            bond=(
+                Property("order", _order, BOND_ORDERS),
+                Property("conjugated", _conjugated, _YES, other=False),
+                Property("ring", _ring, _YES, other=False),
+            ),
+        ),
+        # Of bonds the order alone, as a number: one matrix beside A where ``atoms`` has seven.
+        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", _order),)),
+        # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
+        # single and double bonds where RDKit has aromatic ones; rings of six agree.
+        MoleculeFeatures(
+            "mutag",
+            atom=(Property("element", _element, ("C", "N", "O", "F", "I", "Cl", "Br"), other=False),),
+            bond=(Property("order", _order, (1.5, 1.0, 2.0, 3.0), other=False),),
+        ),
+    )
+}
+"""The sets that have a name."""
+
+
+def molecule_features(
+    name: str | Mapping[str, Any] | MoleculeFeatures = "element", hydrogens: bool = False
+) -> MoleculeFeatures:
+    """The features of molecules of this name, those written as this JSON object, or those given.
+
+    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; where the set of that name has
+    others today, what was trained on them cannot be used, and that is an error.
+
+    Example:
+        >>> molecule_features("element").vertex_names[:3]
+        ('element=C', 'element=N', 'element=O')
+
+    """
+    data: Mapping[str, Any] = name if isinstance(name, Mapping) else {}
+    key = data.get("name") if data else name
+    features = SETS.get(key) if isinstance(key, str) else key
+    if not isinstance(features, MoleculeFeatures):
+        raise ConfigurationError(
+            f"molecule features {key!r}: choose from {', '.join(SETS)}, or give a ccn.features.MoleculeFeatures"
+        )
+    for what in ("vertex_names", "edge_names"):
+        if what in data and tuple(data[what]) != getattr(features, what):
+            raise ConfigurationError(
+                f"molecule features {key!r}: written with other {what} than they have here; use the version of ccn, "
+                "or the set of your own, that they were written with"
+            )
+    hydrogens = bool(hydrogens or data.get("hydrogens"))
+    return replace(features, hydrogens=True) if hydrogens and not features.hydrogens else features
+
+
+def spelled(smiles: str) -> bool:
+    """Whether a SMILES, up to a name that may follow it, has no letters but those of ASCII.
+
+    RDKit ends at another character and answers with the molecule before it.
+    """
+    return not (words := smiles.split(maxsplit=1)) or words[0].isascii()

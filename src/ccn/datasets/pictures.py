@@ -1,0 +1,132 @@
+"""Pictures of a few graphs of a data set: a PNG or SVG with matplotlib, or dots in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.datasets.dataset import Dataset
+from ccn.errors import DataError, DependencyError
+from ccn.graphs.graph import Graph
+
+__all__ = ["draw", "places", "sketch", "spread"]
+
+_COLUMNS = 3
+_STEP = 9.0  # dots of an edge of length 1, at most
+# Dots of a braille character by (row, column); U+2800 has none.
+_DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+
+
+def spread(data: Dataset, count: int) -> list[int]:
+    """So many graphs, evenly spread over the data set."""
+    return [int(i) for i in np.unique(np.linspace(0, len(data) - 1, min(count, len(data))).round())]
+
+
+def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
+    """Where chemists would put the atoms, if the molecule's atoms are the n vertices."""
+    from rdkit import Chem, rdBase
+    from rdkit.Chem.rdDepictor import Compute2DCoords
+
+    with rdBase.BlockLogs():
+        mol = Chem.MolFromSmiles(smiles)
+    if mol is not None and mol.GetNumAtoms() != n:
+        mol = Chem.AddHs(mol)
+    if mol is None or mol.GetNumAtoms() != n:
+        return None
+    Compute2DCoords(mol)
+    return np.asarray(mol.GetConformer().GetPositions())[:, :2]
+
+
+def places(data: Dataset, i: int) -> NDArray[np.float64]:
+    """(n, 2) positions of the vertices of graph i, the length of an edge about 1."""
+    graph = data.graphs[i]
+    found = None if data.smiles is None else _molecule(data.smiles[i], graph.n)
+    if found is None:
+        import networkx as nx
+
+        g = nx.Graph(list(zip(*graph.entries.tolist(), strict=True)))
+        g.add_nodes_from(range(graph.n))
+        found = np.zeros((graph.n, 2))
+        right = 0.0
+        # Pieces side by side, each laid out for itself.
+        for piece in sorted(nx.connected_components(g), key=len, reverse=True):
+            nodes = sorted(piece)
+            at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
+            xy = np.array([at.get(v, (0.0, 0.0)) for v in nodes])
+            xy[:, 0] += right - xy[:, 0].min()
+            found[nodes] = xy
+            right = xy[:, 0].max() + 1.0
+    return found
+
+
+def _label(data: Dataset, i: int) -> str:
+    """What is written with a graph: its number and first target."""
+    title = f"{data.name}[{i}]"
+    if data.target_names and not np.isnan(data.targets[i, 0]):
+        value = data.targets[i, 0]
+        shown = str(data.classes[int(value)]) if data.task == "classification" else f"{value:.4g}"
+        title += f"  {data.target_names[0]} {shown}"
+    return title
+
+
+def draw(data: Dataset, indices: list[int], path: Path) -> Path:
+    """Draw graphs in a grid; the colour of a vertex is the column in which its features are largest."""
+    if path.suffix.lower() not in (".svg", ".png"):
+        raise DataError(f"{path}: graphs are drawn to a .svg or .png file")
+    try:
+        from matplotlib import colormaps
+        from matplotlib.collections import LineCollection
+        from matplotlib.figure import Figure
+        from matplotlib.lines import Line2D
+    except ImportError:
+        raise DependencyError("drawing needs matplotlib: pip install 'ccn[plots]'") from None
+    columns = min(_COLUMNS, len(indices))
+    rows = -(-len(indices) // columns)
+    figure = Figure(figsize=(3.2 * columns, 3.0 * rows + 0.4), layout="constrained")
+    colours = [colormaps["tab20"](k) for k in range(20)]
+    seen: set[int] = set()
+    for axes, i in zip(np.ravel(figure.subplots(rows, columns, squeeze=False)), indices, strict=False):
+        graph, at = data.graphs[i], places(data, i)
+        kind = graph.features.float().argmax(1).tolist()
+        seen.update(kind)
+        lines = at[np.stack([graph.entries[0], graph.entries[1]], axis=1)]
+        axes.add_collection(LineCollection(list(lines), colors="0.45", linewidths=1.4, zorder=1))
+        size = float(np.clip(1500 / graph.n, 14, 90))
+        axes.scatter(*at.T, s=size, c=[colours[k % 20] for k in kind], edgecolors="black", linewidths=0.6, zorder=2)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.12)
+        axes.set_title(_label(data, i), fontsize=9)
+    for axes in figure.axes:
+        axes.set_axis_off()
+    if len(data.vertex_names) > 1 and len(data.vertex_names) == data.pack.width:
+        handles = [
+            Line2D([], [], marker="o", ls="", mec="black", mfc=colours[k % 20], label=data.vertex_names[k])
+            for k in sorted(seen)[:16]
+        ]
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8, frameon=False
+        )
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:
+    """Graph i in braille dots, so many characters wide and high at most."""
+    graph: Graph = data.graphs[i]
+    at = places(data, i)
+    at = at - at.min(0)
+    size = np.array([2 * width - 1, 4 * height - 1], dtype=float)
+    scale = min(_STEP, *(size / np.maximum(at.max(0), 1e-9)))
+    dots = np.round(at * scale).astype(int)
+    canvas = np.zeros((4 * height, 2 * width), dtype=bool)
+    for u, v in graph.entries.T.tolist():
+        steps = 1 + int(np.abs(dots[u] - dots[v]).max())
+        x, y = np.round(np.linspace(dots[u], dots[v], steps + 1)).astype(int).T
+        canvas[4 * height - 1 - y, x] = True
+    for x, y in dots:  # a vertex is a small blot
+        canvas[max(0, 4 * height - 2 - y) : 4 * height + 1 - y, max(0, x - 1) : x + 2] = True
+    cells = (canvas.reshape(height, 4, width, 2) * _DOTS[None, :, None, :]).sum((1, 3))
+    lines = ["".join(chr(0x2800 + int(c)) for c in row).rstrip("\u2800") for row in cells]
+    return "\n".join([*(line for line in lines if line), _label(data, i)])

@@ -1,0 +1,184 @@
+"""The compiled kernels: a plan run graph by graph, with nothing of order k+1 and no index maps.
+
+They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`), a
+:class:`~ccn.engine.cpu.program.Program`, and what it means at parts of each size
+(:class:`~ccn.engine.cpu.tape.Tape`). Of each graph the children's reductions and their mixed table, and of each node
+its targets, live in working memory that stays in cache (:class:`~ccn.engine.cpu.layout.Work`). The
+kernels hold no lock of the interpreter, so that threads share a batch graph by graph.
+
+Arrays of numbers are given by address (:mod:`ccn.engine.cpu.vectors`), 0 for one that is not there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ccn.engine.cpu.gather import gather
+from ccn.engine.cpu.layout import Layout, Work
+from ccn.engine.cpu.program import Program
+from ccn.engine.cpu.steps import begin, combine, invariants, make_room, reduce
+from ccn.engine.cpu.tape import Address, Records, Tape
+from ccn.engine.cpu.vectors import add, compiled, copy, fill, finish, keep, multiply, multiply_transposed, total, whole
+from ccn.graphs.ragged import Int
+
+__all__ = ["backward", "forward", "read"]
+
+
+@compiled
+def forward(
+    program: Program,
+    tape: Tape,
+    level: Layout,
+    first: int,
+    end: int,
+    values: Address,
+    q: Address,
+    f: Address,
+    n: int,
+    weights: Address,
+    bias: Address,
+    c: int,
+    positive: bool,
+    output: Address,
+    mask: Address,
+    result: Address,
+    summed: bool,
+    w: Work,
+    one: float,
+) -> None:
+    """The six steps, with a ReLU if ``positive``, and the invariants, added to ``result``, for graphs ``first:end``.
+
+    The result has a row for each node, or for each graph if they are ``summed``.
+
+    Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
+    """
+    bells = len(program.invariants)
+    for graph in range(first, end):
+        make_room(program, level, graph, n, c, w, one)
+        reduce(False, tape, level, graph, f, n, w, one)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5]
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            rows = level.graph_rows[g, graph]
+            multiply(
+                False,
+                w.table,
+                i,
+                along,
+                w.x,
+                j,
+                pace,
+                rows,
+                (b - a) * n,
+                weights,
+                start * n * c,
+                (right - left) * c,
+                one,
+            )
+        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
+            node = level.node_order[at]
+            begin(program, tape, level, node, values, w, one)
+            gather(False, program, tape, level, node, q, c, w, one)
+            combine(False, tape, level, values, node, q, c, w, one)
+            o, rows = level.rows[node] * c, level.rows[node + 1] - level.rows[node]
+            finish(w.targets, rows, c, bias, mask + o if mask else 0, positive, one)
+            if output:
+                copy(output, o, w.targets, 0, rows * c, one)
+            r = (graph if summed else node) * bells * c
+            invariants(False, tape.invariants, level.size[node], w.targets, 0, result, r, c, w.indices, one)
+
+
+@compiled
+def backward(
+    program: Program,
+    tape: Tape,
+    level: Layout,
+    first: int,
+    end: int,
+    values: Address,
+    q: Address,
+    f: Address,
+    n: int,
+    transposed: Address,
+    c: int,
+    output: Address,
+    mask: Address,
+    g_output: Address,
+    g_result: Address,
+    g_f: Address,
+    g_weights: Address,
+    g_bias: Address,
+    itemsize: int,
+    summed: bool,
+    w: Work,
+    one: float,
+) -> None:
+    """The gradients of F, written (unless ``g_f`` is 0), of weights and bias, added to, for graphs ``first:end``.
+
+    ``transposed`` are the transposes of the mixing matrices. The output or the mask is that after a ReLU; without one
+    both are 0. ``g_output`` or ``g_result`` may be 0.
+    """
+    zero = one - one
+    bells = len(program.invariants)
+    for graph in range(first, end):
+        length_x, length_table = make_room(program, level, graph, n, c, w, one)
+        fill(w.table, 0, length_table, zero)
+        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
+            node = level.node_order[at]
+            o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
+            begin(program, tape, level, node, values, w, one)
+            if g_output:
+                add(w.targets, 0, g_output, o, one, length)
+            if g_result:
+                r = (graph if summed else node) * bells * c
+                invariants(True, tape.invariants, level.size[node], w.targets, 0, g_result, r, c, w.indices, one)
+            if output:
+                keep(w.targets, output + o * itemsize, length, one, one)
+            if mask:
+                keep(w.targets, mask + o, length, one, np.uint8(1))
+            total(g_bias, 0, w.targets, 0, c, level.rows[node + 1] - level.rows[node], one, c)
+            combine(True, tape, level, values, node, q, c, w, one)
+            gather(True, program, tape, level, node, q, c, w, one)
+        reduce(False, tape, level, graph, f, n, w, one)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
+            multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+        if not g_f:
+            continue
+        fill(w.x, 0, length_x, zero)
+        for s in range(len(program.stages)):
+            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
+            multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
+        for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
+            node = level.below_order[at]
+            a, b = level.below_rows[node], level.below_rows[node + 1]
+            fill(g_f, a * n, (b - a) * n, zero)
+        reduce(True, tape, level, graph, g_f, n, w, one)
+
+
+@compiled
+def read(
+    back: bool,
+    records: Records,
+    size: Int,
+    rows: Int,
+    tensor: Address,
+    result: Address,
+    c: int,
+    index: Address,
+    one: float,
+) -> None:
+    """The invariants of all nodes, or back; what is written is zero before."""
+    width = records.every // records.width * c
+    for node in range(len(size)):
+        invariants(back, records, size[node], tensor, rows[node] * c, result, node * width, c, index, one)

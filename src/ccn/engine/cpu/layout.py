@@ -1,0 +1,208 @@
+"""A level as the compiled kernels read it, and the memory that they work in.
+
+Everything in a :class:`Layout` is linear in the sum of part sizes; a :class:`Work` is as large as the largest graph
+of a batch and lives in one buffer that is kept between calls.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.engine.cpu.program import PAIR_SETS, Program
+from ccn.engine.cpu.tape import WHOLE, Address, part_sizes
+from ccn.engine.maps import Restriction
+from ccn.graphs.ragged import Int, starts
+from ccn.schemes.packed import Level, Nodes
+
+__all__ = ["QUANTITY_ORDER", "Address", "Layout", "Work", "build_layout", "room", "work"]
+
+LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
+PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
+QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
+"""The order of each kind of quantity of A, as :data:`ccn.engine.cpu.program.KINDS` has them."""
+
+
+class Layout(NamedTuple):
+    """A level for the kernels; all places are counted within parts.
+
+    Attributes:
+        graph_nodes, node_order: (graphs+1,) and (nodes,) the nodes of each graph.
+        graph_below, below_order: the same for the nodes below.
+        size, rows: (nodes,) part sizes, and (nodes+1,) first rows of their tensors of order k'.
+        below_size, below_rows: (below,) and (below+1,) the same of the nodes below, of order k.
+        local: (k+1, below) first row of each node below among those of its graph, for every order up to k.
+        graph_rows, most: (k+1, graphs) rows of the nodes below of each graph, and (k+1,) the most of any.
+        centre: (below,) place of a node's anchor in its own part, or -1.
+        pair_start: (3, nodes+1) first pair of each node in each set of pairs.
+        child, stack, place_start: (pairs,) child, place of its anchor, first of its places.
+        place: the parent's place of each of the child's atoms, or -1.
+        entry_start: (matrices, nodes+1) first entry of each ``A|part``.
+        entry_row, entry_column, entry: place of the row and of the column, and number in the matrix.
+        matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
+        section: (sections,) where each quantity of A that is needed begins, after a 1.
+        quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
+        sizes: the part sizes, here or below, that a tape has records of.
+        largest: the largest part, here or below.
+
+    """
+
+    graph_nodes: Int
+    node_order: Int
+    graph_below: Int
+    below_order: Int
+    size: Int
+    rows: Int
+    below_size: Int
+    below_rows: Int
+    local: Int
+    graph_rows: Int
+    most: Int
+    centre: Int
+    pair_start: Int
+    child: Int
+    stack: Int
+    place_start: Int
+    place: NDArray[np.int32]
+    entry_start: Int
+    entry_row: NDArray[np.int32]
+    entry_column: NDArray[np.int32]
+    entry: Int
+    matrix_of: Int
+    value_start: Int
+    value_stride: Int
+    section: Int
+    quantity_rows: Int
+    sizes: Int
+    largest: int
+
+
+def _by_graph(nodes: Nodes, graphs: int) -> tuple[Int, Int]:
+    """First node of each graph in the order that follows it, and that order."""
+    return starts(np.bincount(nodes.graph, minlength=graphs)), np.argsort(nodes.graph, kind="stable")
+
+
+def _local(below: Nodes, first: Int, order: Int, k: int) -> tuple[Int, Int]:
+    """Rows of the nodes below among those of their graph, and rows of each graph, for the orders 0 to k."""
+    local = np.empty((k + 1, len(below)), dtype=np.int64)
+    rows = np.empty((k + 1, len(first) - 1), dtype=np.int64)
+    for g in range(k + 1):
+        start = starts(below.size[order] ** g)
+        rows[g] = np.diff(start[first])
+        local[g, order] = start[:-1] - np.repeat(start[first[:-1]], np.diff(first))
+    return local, rows
+
+
+def build_layout(
+    level: Level, program: Program, restrictions: dict[int, Restriction], value: dict[int, tuple[int, int]]
+) -> Layout:
+    """A level for the kernels; ``restrictions`` and ``value`` (start and stride) by channel of A."""
+    nodes, below, order_in, order_out = level.nodes, level.below, program.order_in, program.order_out
+    graphs = int(max(nodes.graph.max(initial=-1), below.graph.max(initial=-1))) + 1
+    sets = [getattr(level, name) for name in PAIR_SETS]
+    first = starts([len(p) for p in sets])
+    first_place = starts([len(p.place) for p in sets])
+    matrices = list({id(r): r for r in restrictions.values()}.values())
+    first_entry = starts([len(r.entry) for r in matrices])
+    number = {id(r): i for i, r in enumerate(matrices)}
+    columns = np.zeros((3, 1 + max(restrictions, default=-1)), dtype=np.int64)
+    for c, r in restrictions.items():
+        columns[:, c] = number[id(r)], *value[c]
+    section = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
+    entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
+    small: Any = np.empty(0, dtype=np.int32)
+    graph_nodes, node_order = _by_graph(nodes, graphs)
+    graph_below, below_order = _by_graph(below, graphs)
+    local, graph_rows = _local(below, graph_below, below_order, order_in)
+    every = np.arange(len(nodes) + 1)
+    return Layout(
+        graph_nodes=graph_nodes,
+        node_order=node_order,
+        graph_below=graph_below,
+        below_order=below_order,
+        size=nodes.size,
+        rows=nodes.row_start(order_out),
+        below_size=below.size,
+        below_rows=below.row_start(order_in),
+        local=local,
+        graph_rows=graph_rows,
+        most=graph_rows.max(1, initial=0),
+        centre=below.centre,
+        pair_start=np.stack([a + np.searchsorted(p.parent, every) for a, p in zip(first, sets, strict=False)]),
+        child=np.concatenate([p.child for p in sets]),
+        stack=np.concatenate([p.stack for p in sets]),
+        place_start=np.concatenate([a + p.start[:-1] for a, p in zip(first_place, sets, strict=False)]),
+        place=np.concatenate([p.place for p in sets]).astype(np.int32),
+        entry_start=np.stack(entry_start) if matrices else np.zeros((0, len(nodes) + 1), dtype=np.int64),
+        entry_row=np.concatenate([small, *(r.row for r in matrices)]),
+        entry_column=np.concatenate([small, *(r.column for r in matrices)]),
+        entry=np.concatenate([np.empty(0, dtype=np.int64), *(r.entry for r in matrices)]),
+        matrix_of=columns[0],
+        value_start=columns[1],
+        value_stride=columns[2],
+        section=section[:-1],
+        quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
+        sizes=part_sizes(nodes.size, below.size),
+        largest=int(max(nodes.size.max(initial=1), below.size.max(initial=1))),
+    )
+
+
+class Work(NamedTuple):
+    """Working memory of one thread: the kernels allocate nothing.
+
+    Of a graph: the reductions ``x`` of its children and their ``table``, and where those of each order begin. Of a
+    node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
+    A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
+    Then room for indices of axes, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room``
+    for so many. ``held`` keeps the arrays behind the addresses.
+    """
+
+    x: Address
+    x_start: Address
+    table: Address
+    table_start: Address
+    targets: Address
+    section_start: Address
+    live: Address
+    indices: Address
+    seats: Address
+    places: Address
+    room: int
+    held: Int
+
+
+def room(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
+    """Numbers of the reductions, the table and the targets of a level from n to c channels, each in whole lines."""
+    x, table = (int(level.most @ width) for width in (program.reduced_width, program.table_width))
+    targets = sum(level.largest**order for order in program.target_order.tolist())
+    x, table, targets = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c))
+    return x, table, targets
+
+
+def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: Address, itemsize: int) -> Work:
+    """Working memory for a level; ``held`` has room for its numbers, which are :func:`room`."""
+    m, axes = level.largest, program.kept.shape[1] + 1
+    x, table, _ = lengths
+    places = max(PLACES, m + m * m)
+    counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
+    counts += [len(program.sections) + 1, len(level.matrix_of), axes]
+    numbers = np.empty(sum(counts), np.int64)
+    first = [numbers.ctypes.data + WHOLE * start for start in accumulate(counts, initial=0)]
+    numbers[sum(counts[:4])] = 0  # where quantities of A begin that are none
+    return Work(
+        x=held,
+        x_start=first[2],
+        table=held + x * itemsize,
+        table_start=first[3],
+        targets=held + (x + table) * itemsize,
+        section_start=first[4],
+        live=first[5],
+        indices=first[6],
+        seats=first[1],
+        places=first[0],
+        room=places,
+        held=numbers,
+    )

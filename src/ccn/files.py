@@ -1,0 +1,119 @@
+"""Files on disk: written atomically, locked, cached, fingerprinted, and values that JSON can hold.
+
+Owns every write of a file that must not be lost. Imports nothing of the package but its errors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.errors import FileError
+
+__all__ = ["cache_folder", "digest", "json_safe", "lock", "remove_unfinished", "write_atomically", "write_json"]
+
+
+def cache_folder() -> Path:
+    """Where ccn keeps what it can make or fetch again: ``CCN_CACHE``, else the user's cache directory."""
+    if given := os.environ.get("CCN_CACHE"):
+        return Path(given)
+    import pooch
+
+    return Path(pooch.os_cache("ccn"))
+
+
+def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], None]) -> None:
+    """Write a file in one step: afterwards it holds ``content``, or what it held before.
+
+    The content is bytes, or a function that writes them to an open file. It is written beside its destination, flushed
+    to disk and moved there, so that a process killed at any moment leaves the old file or the new one.
+    """
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with beside.open("wb") as f:
+            if callable(content):
+                content(f)
+            else:
+                f.write(content)
+            f.flush()
+            os.fsync(f.fileno())
+        beside.replace(path)
+        if os.name == "posix":
+            folder = os.open(path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except OSError as error:
+        raise FileError(
+            f"{path}: cannot be written ({error.strerror or error}); free space or choose another place, "
+            "what was there before is intact"
+        ) from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as indented JSON, atomically."""
+    write_atomically(path, (json.dumps(json_safe(value), indent=1) + "\n").encode())
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files that a killed process has left in a folder and those below it."""
+    for left in folder.rglob(".*.part"):
+        left.unlink(missing_ok=True)
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of ``path``, and hold it; it ends with the process at the latest."""
+    from filelock import FileLock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_name(f".{path.name}.lock")):
+        yield
+
+
+def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -> str:
+    """SHA-256 of texts, arrays and plain data, each told from the next by its kind and length: same values, same text.
+
+    Example:
+        >>> digest("a", "b") == digest("ab")
+        False
+
+    """
+    sha = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            sha.update(f"array {part.dtype} {part.shape}\n".encode())
+            sha.update(np.ascontiguousarray(part).tobytes())
+            continue
+        if not isinstance(part, bytes | str):
+            part = json.dumps(part, sort_keys=True)
+        content = part.encode() if isinstance(part, str) else part
+        sha.update(len(content).to_bytes(8, "little") + content)
+    return sha.hexdigest()
+
+
+def json_safe(value: Any) -> Any:
+    """The same with null for numbers that are not finite, which JSON does not have.
+
+    Example:
+        >>> json_safe({"mae": float("nan"), "rows": (1, 2)})
+        {'mae': None, 'rows': [1, 2]}
+
+    """
+    if isinstance(value, Mapping):
+        return {str(k): json_safe(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_safe(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

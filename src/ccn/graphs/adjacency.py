@@ -1,0 +1,182 @@
+"""Channels of A: the matrices that a layer may multiply T with.
+
+The paper multiplies by the adjacency matrix itself (:class:`Weights`) and allows A to enter in
+other ways. Each channel is a matrix over the vertices of the whole graph, restricted to the parts
+afterwards, and declares its own class, from which follows which contractions are redundant.
+
+A channel is given twice: ``dense`` is its formula on one graph (for the reference), ``sparse`` is
+the same on a whole batch. Values are differentiable in edge weights and edge features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ccn.algebra.contractions import MatrixClass
+from ccn.errors import ConfigurationError, GraphError
+from ccn.graphs.graph import Batch, Graph, entry_weights
+from ccn.graphs.ragged import Int, ranges, starts
+
+__all__ = ["AdjacencyChannel", "EdgeFeatures", "Normalised", "Power", "Weights"]
+
+
+class AdjacencyChannel(Protocol):
+    """One or more matrices over the vertices, as functions of the graph."""
+
+    @property
+    def width(self) -> int:
+        """Number of matrices."""
+        ...
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        """The class of these matrices for graphs of the given class."""
+        ...
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        """(width, n, n), by the formula, computed in the given dtype."""
+        ...
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        """Places (2, nnz), in row order, and values (nnz, width) for a batch, computed in the given dtype."""
+        ...
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The adjacency matrix itself: ``A[i, j] = w_ij``."""
+
+    width = 1
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        return graphs
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        return graph.adjacency(dtype)[None]
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        return b.entries, entry_weights(b.weights, b.entry_edge, dtype).to(b.device)[:, None]
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A divided by degrees, ``r_i = sum_j |A_ij|`` and ``c_j = sum_i |A_ij|``.
+
+    ``symmetric``: ``A_ij / sqrt(r_i c_j)``; ``random_walk``: ``A_ij / r_i``, which is not symmetric.
+    """
+
+    kind: Literal["symmetric", "random_walk"] = "symmetric"
+    width = 1
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("symmetric", "random_walk"):
+            raise ConfigurationError(f"Normalised(kind={self.kind!r}): choose 'symmetric' or 'random_walk'")
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        return MatrixClass(graphs.directed or self.kind == "random_walk", graphs.self_loops)
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        a = graph.adjacency(dtype)
+        r, c = a.abs().sum(1), a.abs().sum(0)
+        one = torch.ones_like(r)
+        r, c = torch.where(r > 0, r, one), torch.where(c > 0, c, one)
+        return (a / r[:, None] if self.kind == "random_walk" else a / (r[:, None] * c[None, :]).sqrt())[None]
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        w = entry_weights(b.weights, b.entry_edge, dtype).to(b.device)
+        row, col = torch.from_numpy(b.entries).to(w.device)
+        r = w.new_zeros(b.n).index_add(0, row, w.abs())
+        if self.kind == "random_walk":
+            return b.entries, (w / r[row])[:, None]
+        c = w.new_zeros(b.n).index_add(0, col, w.abs())
+        return b.entries, (w / (r[row] * c[col]).sqrt())[:, None]
+
+
+@dataclass(frozen=True)
+class Power:
+    """A power of A: ``A^p``, weighted walks of length p. It has a diagonal."""
+
+    p: int = 2
+    width = 1
+
+    def __post_init__(self) -> None:
+        if self.p < 1:
+            raise ConfigurationError(f"Power({self.p}): the power must be at least 1")
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        return MatrixClass(graphs.directed, graphs.self_loops or self.p > 1)
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        power: Tensor = torch.linalg.matrix_power(graph.adjacency(dtype), self.p)
+        return power[None]
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        steps, entries = b.cached(("walks", self.p), lambda: _walks(b, self.p))
+        w = entry_weights(b.weights, b.entry_edge, dtype).to(b.device)
+        values = w
+        for before, last, target, count in steps:
+            product = values[before.to(w.device)] * w[last.to(w.device)]
+            values = w.new_zeros(count).index_add(0, target.to(w.device), product)
+        return entries, values[:, None]
+
+
+def _walks(b: Batch, p: int) -> tuple[list[tuple[Tensor, Tensor, Tensor, int]], Int]:
+    """For each further step: the walk so far, the entry it goes on with, the place they end in."""
+    row_start = starts(np.bincount(b.entries[0], minlength=b.n))
+    entries, steps = b.entries, []
+    for _ in range(p - 1):
+        count = (row_start[1:] - row_start[:-1])[entries[1]]
+        last = ranges(row_start[:-1][entries[1]], count)
+        before = np.repeat(np.arange(entries.shape[1]), count)
+        key, target = np.unique(entries[0][before] * b.n + b.entries[1][last], return_inverse=True)
+        steps.append((torch.from_numpy(before), torch.from_numpy(last), torch.from_numpy(target), len(key)))
+        entries = np.stack([key // b.n, key % b.n])
+    return steps, entries
+
+
+@dataclass(frozen=True)
+class EdgeFeatures:
+    """The edge features, one matrix per column: ``A_e[i, j] = x_ij[e]``, 0 where there is no edge."""
+
+    width: int
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        return graphs
+
+    def _check(self, values: Tensor | None) -> None:
+        found = 0 if values is None else values.shape[1]
+        if values is not None and found != self.width:
+            raise GraphError(f"the network reads {self.width} edge features, the graphs have {found}")
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        self._check(graph.edge_features)
+        values = self._values(graph.edge_features, len(graph.entry_edge), graph.entry_edge, dtype)
+        row, col = torch.from_numpy(graph.entries)
+        return values.new_zeros(self.width, graph.n, graph.n).index_put(
+            (torch.arange(self.width)[:, None], row, col), values.T
+        )
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        self._check(b.edge_features)
+        return b.entries, self._values(b.edge_features, len(b.entry_edge), b.entry_edge, dtype)
+
+    def _values(self, values: Tensor | None, nnz: int, entry_edge: Int, dtype: torch.dtype) -> Tensor:
+        if values is None:
+            if nnz:
+                raise GraphError(f"the network reads {self.width} edge features, but the graphs have none")
+            return torch.zeros(0, self.width, dtype=dtype)
+        return values.to(dtype)[torch.from_numpy(entry_edge).to(values.device)]
+
+
+def sources(b: Batch) -> list[Tensor]:
+    """The tensors that the values of the channels are made of."""
+    return [s for s in (b.weights, b.edge_features) if s is not None]
+
+
+def needs_grad(b: Batch) -> bool:
+    """Whether gradients are wanted for what the channels are made of."""
+    return any(s.requires_grad for s in sources(b))

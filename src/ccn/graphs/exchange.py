@@ -1,0 +1,313 @@
+"""Graphs from and to other libraries: arrays, NetworkX, PyG, RDKit.
+
+Each library is imported only where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from ccn.chemistry.properties import MoleculeFeatures, molecule_features, spelled
+from ccn.errors import DependencyError, GraphError
+from ccn.graphs.graph import Graph, finite_tensor, prefix, real_tensor
+from ccn.graphs.ragged import Int
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = [
+    "convert",
+    "from_adjacency",
+    "from_networkx",
+    "from_pyg",
+    "from_rdkit",
+    "from_smiles",
+    "is_one",
+    "parse_smiles",
+    "to_networkx",
+    "to_pyg",
+]
+
+
+def _reader(thing: Any) -> Callable[[Any], Graph] | None:
+    """The function that makes a graph from things of this kind, or None."""
+    # By what a thing can do: no library is imported, and a list of graphs is not taken for one (RDKit's suppliers).
+    if isinstance(thing, str):
+        return from_smiles
+    if hasattr(thing, "adjacency") and hasattr(thing, "nodes"):
+        return from_networkx
+    # A data set of PyG also has an edge_index, that of all its graphs.
+    if not isinstance(thing, Dataset) and hasattr(thing, "edge_index"):
+        return from_pyg
+    if hasattr(thing, "GetAtoms"):
+        return from_rdkit
+    if hasattr(thing, "tocoo") or isinstance(thing, np.ndarray | Tensor):
+        return from_adjacency
+    return None
+
+
+def convert(thing: Any, where: str = "") -> Graph:
+    """A graph from whatever is understood, by the kind of ``thing``; errors start with ``where``."""
+    reader = _reader(thing)
+    if reader is None:
+        raise GraphError(
+            f"{where}cannot make a graph from {type(thing).__name__}; give a ccn.Graph, a SMILES string, an RDKit "
+            "molecule, a NetworkX graph, a PyG Data or an adjacency matrix"
+        )
+    try:
+        return reader(thing)
+    except GraphError as error:
+        raise GraphError(f"{where}{str(error).removeprefix('graph: ')}") from None
+
+
+def is_one(thing: Any) -> bool:
+    """Whether ``thing`` stands for one graph, and not for several to be gone through."""
+    if not hasattr(thing, "__iter__") and not hasattr(thing, "__getitem__"):
+        return True
+    # A PyG Batch is a Data of many graphs; an array with another number of axes than two is a list of matrices.
+    return _reader(thing) is not None and not hasattr(thing, "to_data_list") and getattr(thing, "ndim", 2) == 2
+
+
+def from_adjacency(
+    a: Any, features: Any = None, *, directed: bool = False, self_loops: bool = False, name: str | None = None
+) -> Graph:
+    """From an (n, n) adjacency matrix, dense or scipy sparse; its nonzero entries are the edges."""
+    import scipy.sparse as sp
+
+    where = prefix(name)
+    sparse = sp.issparse(a)
+    matrix: Any = sp.coo_array(a) if sparse else real_tensor(a, "the entries of A", where)
+    n = matrix.shape[0] if len(matrix.shape) == 2 else -1
+    if tuple(matrix.shape) != (n, n):
+        raise GraphError(f"{where}an adjacency matrix is square, got shape {tuple(matrix.shape)}")
+    if sparse:
+        matrix.sum_duplicates()
+        keep = matrix.data != 0
+        row, col = matrix.row[keep].astype(np.int64), matrix.col[keep].astype(np.int64)
+        values = real_tensor(matrix.data[keep], "the entries of A", where)
+    else:
+        places = torch.nonzero(matrix.detach())
+        row, col = places.T.cpu().numpy()
+        values = matrix[places[:, 0], places[:, 1]]
+    _check_matrix(row, col, values.detach().cpu(), n, directed, self_loops, where)
+    if not values.is_floating_point():
+        values = values.to(torch.get_default_dtype())
+    return Graph(
+        np.stack([row, col], axis=1),
+        features,
+        n=n,
+        weights=values,
+        directed=directed,
+        self_loops=self_loops,
+        name=name,
+    )
+
+
+def _check_matrix(row: Int, col: Int, values: Tensor, n: int, directed: bool, self_loops: bool, where: str) -> None:
+    """The rules of A, checked here so that an error names the place ``A[u, v]`` and not the number of an edge."""
+    bad = np.flatnonzero(~torch.isfinite(values).numpy())
+    if bad.size:
+        i = bad[0]
+        raise GraphError(f"{where}A[{row[i]}, {col[i]}] is {values[i].item()}, not finite; remove or replace it")
+    loops = row[row == col]
+    if loops.size and not self_loops:
+        raise GraphError(
+            f"{where}A[{loops[0]}, {loops[0]}] is nonzero, a self-loop; set it to 0 or pass self_loops=True"
+        )
+    if directed:
+        return
+    key, transposed = row * n + col, col * n + row
+    alone = np.flatnonzero(~np.isin(transposed, key))
+    if alone.size:
+        u, v = row[alone[0]], col[alone[0]]
+        raise GraphError(
+            f"{where}A[{u}, {v}] is nonzero but A[{v}, {u}] is 0: A is not symmetric; make them agree or "
+            "pass directed=True"
+        )
+    # Every entry has its mirror image, so the two keys sort to the same numbers.
+    entry, mirror = np.argsort(key), np.argsort(transposed)
+    differ = np.flatnonzero((values[entry] != values[mirror]).numpy())
+    if differ.size:
+        i, j = entry[differ[0]], mirror[differ[0]]
+        raise GraphError(
+            f"{where}A[{row[i]}, {col[i]}] is {values[i].item()} but A[{row[j]}, {col[j]}] is {values[j].item()}: "
+            "A is not symmetric; make them agree or pass directed=True"
+        )
+
+
+def from_networkx(
+    g: networkx.Graph,
+    *,
+    features: str | None = "x",
+    weight: str | None = "weight",
+    edge_features: str | None = "edge_features",
+    directed: bool = False,
+    self_loops: bool = False,
+    name: str | None = None,
+) -> Graph:
+    """From a NetworkX graph: vertices numbered in its node order, values from the attributes named.
+
+    An attribute that no node or edge has is left out; an edge without a weight, where others have one, weighs 1.
+    Arrays and tensors keep their dtype, lists and numbers take torch's default. With ``directed=True`` an
+    undirected graph has every edge both ways.
+    """
+    where = prefix(name)
+    if g.is_multigraph():
+        raise GraphError(f"{where}a multigraph has repeated edges; convert it with networkx.Graph(g) first")
+    if g.is_directed() and not directed:
+        raise GraphError(
+            f"{where}the NetworkX graph is directed; pass directed=True or convert it with to_undirected()"
+        )
+    number = {v: i for i, v in enumerate(g.nodes)}
+    edges = list(g.edges(data=True))
+    if directed and not g.is_directed():
+        edges += [(v, u, data) for u, v, data in edges if u != v]
+    of_nodes = [g.nodes[v] for v in g.nodes]
+    of_edges = [data for _, _, data in edges]
+    node_names = [f"node {v!r}" for v in g.nodes]
+    edge_names = [f"edge ({u!r}, {v!r})" for u, v, _ in edges]
+    return Graph(
+        [(number[u], number[v]) for u, v, _ in edges],
+        _attribute(of_nodes, features, node_names, where),
+        n=len(number),
+        weights=_attribute(of_edges, weight, edge_names, where, missing=1.0),
+        edge_features=_attribute(of_edges, edge_features, edge_names, where),
+        directed=directed,
+        self_loops=self_loops,
+        name=name,
+    )
+
+
+def _attribute(
+    data: Sequence[dict[Any, Any]], key: str | None, owners: Sequence[str], where: str, missing: float | None = None
+) -> Tensor | None:
+    """One attribute of all nodes or edges as a tensor, a row for each; None if nobody has it."""
+    given = [of.get(key) for of in data]
+    if all(value is None for value in given):
+        return None
+    out: list[Tensor] = []
+    for value, owner in zip(given, owners, strict=True):
+        row = missing if value is None else value
+        if row is None:
+            raise GraphError(f"{where}{owner} has no attribute {key!r}, others have; give it to all or to none")
+        tensor = finite_tensor(row, f"the values {key!r} of {owner}", where)
+        if not isinstance(row, np.ndarray | Tensor):
+            tensor = tensor.to(torch.get_default_dtype())
+        if out and tensor.shape != out[0].shape:
+            raise GraphError(
+                f"{where}the values {key!r} of {owner} have shape {tuple(tensor.shape)}, those of {owners[0]} "
+                f"{tuple(out[0].shape)}; all need one common shape"
+            )
+        out.append(tensor)
+    return torch.stack(out)
+
+
+def to_networkx(g: Graph) -> networkx.Graph:
+    """To a NetworkX graph with vertex attribute ``x`` and edge attributes ``weight`` and, if any, ``edge_features``.
+
+    Values become Python numbers and lists, which :func:`from_networkx` reads in torch's default dtype.
+    """
+    import networkx as nx
+
+    out: networkx.Graph = nx.DiGraph() if g.directed else nx.Graph()
+    out.add_nodes_from((i, {"x": row}) for i, row in enumerate(g.features.detach().tolist()))
+    weights = [1.0] * len(g.edges) if g.weights is None else g.weights.detach().tolist()
+    out.add_edges_from((int(u), int(v), {"weight": w}) for (u, v), w in zip(g.edges, weights, strict=True))
+    if g.edge_features is not None:
+        for (u, v), row in zip(g.edges.tolist(), g.edge_features.detach().tolist(), strict=True):
+            out.edges[u, v]["edge_features"] = row
+    return out
+
+
+def from_pyg(data: Any, *, directed: bool = False, self_loops: bool = False, name: str | None = None) -> Graph:
+    """From a PyG ``Data``: ``x``, ``edge_index``, ``edge_weight`` and ``edge_attr``; no edges without an index."""
+    index = data.edge_index
+    if index is None and getattr(data, "adj_t", None) is not None:
+        raise GraphError(f"{prefix(name)}the edges of the PyG Data are in adj_t; give them as edge_index")
+    return Graph(
+        () if index is None else index.t(),
+        data.x,
+        n=data.num_nodes,
+        weights=getattr(data, "edge_weight", None),
+        edge_features=getattr(data, "edge_attr", None),
+        directed=directed,
+        self_loops=self_loops,
+        name=name,
+    )
+
+
+def to_pyg(g: Graph) -> Any:
+    """To a PyG ``Data``, every entry of A as one directed edge."""
+    try:
+        from torch_geometric.data import Data
+    except ImportError:
+        raise DependencyError("to_pyg needs PyTorch Geometric: pip install torch_geometric") from None
+    edge = torch.from_numpy(g.entry_edge)
+    return Data(
+        x=g.features,
+        edge_index=torch.from_numpy(g.entries),
+        edge_weight=None if g.weights is None else g.weights[edge],
+        edge_attr=None if g.edge_features is None else g.edge_features[edge],
+        num_nodes=g.n,
+    )
+
+
+def _rdkit() -> Any:
+    try:
+        from rdkit import Chem
+    except ImportError:
+        raise DependencyError("molecules need RDKit: pip install rdkit") from None
+    return Chem
+
+
+def parse_smiles(smiles: str, *, name: str | None = None) -> Any:
+    """The RDKit molecule of a SMILES string, or an error."""
+    chem = _rdkit()
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():
+        mol = chem.MolFromSmiles(smiles) if spelled(smiles) else None
+    if mol is None or mol.GetNumAtoms() == 0:
+        raise GraphError(
+            f"{prefix(name)}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences"
+        )
+    return mol
+
+
+def from_smiles(
+    smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
+) -> Graph:
+    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
+    return from_rdkit(parse_smiles(smiles, name=name), features=features, hydrogens=hydrogens, name=name)
+
+
+def from_rdkit(
+    mol: Any, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
+) -> Graph:
+    """From an RDKit molecule: atoms as vertices, bonds as edges; ``hydrogens=True`` makes hydrogens vertices.
+
+    ``features`` names what they carry, by default the one-hot element and the one-hot bond order; see
+    :mod:`ccn.chemistry.properties`.
+    """
+    if not hasattr(mol, "GetAtoms"):
+        hint = "; RDKit gives None for what it cannot read" if mol is None else ""
+        raise GraphError(f"{prefix(name)}{type(mol).__name__} is not an RDKit molecule{hint}")
+    chosen = molecule_features(features, hydrogens)
+    try:
+        rows, edges, edge_rows = chosen.arrays(mol)
+    except GraphError as error:
+        raise GraphError(f"{prefix(name)}{error}") from None
+    dtype = torch.get_default_dtype()
+    return Graph(
+        edges,
+        torch.from_numpy(rows).to(dtype),
+        edge_features=torch.from_numpy(edge_rows).to(dtype),
+        name=name,
+        mol=chosen.molecule(mol),
+    )

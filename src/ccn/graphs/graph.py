@@ -1,0 +1,453 @@
+"""Graphs and batches: the objects that everything else reads.
+
+A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency
+matrix A in row order (structure, numpy), and vertex features, edge weights and edge features
+(values, torch, with their dtype and their place in any autograd graph). A :class:`Batch` is the
+disjoint union of graphs, itself one large graph; it owns the caches of what is derived from its
+structure alone (composition schemes and index maps), so that they are built once per batch.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ccn.algebra.contractions import MatrixClass
+from ccn.errors import GraphError
+from ccn.graphs.ragged import Cache, Int, starts
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["Batch", "Graph", "as_graph", "batch"]
+
+
+def prefix(name: str | None) -> str:
+    """How an error about the graph of this name begins."""
+    return "graph: " if name is None else f"graph {name}: "
+
+
+def real_tensor(values: Any, what: str, where: str) -> Tensor:
+    """A tensor of real numbers that keeps dtype and gradient; lists of floats take torch's default dtype."""
+    try:
+        tensor = values if isinstance(values, Tensor) else torch.as_tensor(np.asarray(values))
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise GraphError(f"{where}{what} are not a rectangular array of numbers ({error})") from None
+    if not isinstance(values, Tensor | np.ndarray) and tensor.is_floating_point():
+        tensor = tensor.to(torch.get_default_dtype())
+    if tensor.layout != torch.strided:
+        raise GraphError(f"{where}{what} are a sparse tensor; give a dense one, for example with .to_dense()")
+    if tensor.is_complex():
+        raise GraphError(f"{where}{what} are complex; ccn works with real numbers")
+    return tensor
+
+
+def finite_tensor(values: Any, what: str, where: str) -> Tensor:
+    """The same, and an error unless every number is finite."""
+    tensor = real_tensor(values, what, where)
+    if tensor.is_floating_point() and not bool(torch.isfinite(tensor.detach()).all()):
+        place = tuple(torch.nonzero(~torch.isfinite(tensor.detach()))[0].tolist())
+        raise GraphError(f"{where}{what} hold a number that is not finite at {place}; remove or replace it")
+    return tensor
+
+
+def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
+    if isinstance(edges, Tensor):
+        edges = edges.detach().cpu().numpy()
+    elif isinstance(edges, Iterable) and not isinstance(edges, np.ndarray):
+        edges = list(edges)
+    try:
+        array = np.asarray(edges)
+    except ValueError:
+        array = np.empty(1)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise GraphError(
+            f"{where}edges must be pairs (u, v), shape (edges, 2); got shape {array.shape}"
+            + ("; transpose a (2, edges) index" if array.ndim == 2 and array.shape[0] == 2 else "")
+        )
+    if not np.issubdtype(array.dtype, np.integer):
+        if not np.issubdtype(array.dtype, np.floating):
+            raise GraphError(f"{where}edges must hold vertex numbers (integers); got {array.dtype}")
+        # Infinity equals its floor, so the size is asked too: what is beyond int64 is no vertex number.
+        bad = np.flatnonzero(~((array == np.floor(array)) & (np.abs(array) < 2.0**63)).all(1))
+        if bad.size:
+            u, v = array[bad[0]].tolist()
+            raise GraphError(f"{where}edge {bad[0]} ({u}, {v}) must hold vertex numbers (integers)")
+    return array.astype(np.int64)
+
+
+def _count(n: Any, where: str) -> int:
+    """The number of vertices, checked."""
+    try:
+        count = None if isinstance(n, bool) else operator.index(n)
+    except TypeError:
+        count = None
+    if count is None:
+        raise GraphError(f"{where}n={n!r} is not a whole number; n is the number of vertices")
+    if count < 1:
+        raise GraphError(f"{where}n={count}, but a graph has at least one vertex")
+    return count
+
+
+class Graph:
+    """A graph with vertex features, edge weights and, optionally, edge features.
+
+    Args:
+        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both
+            ways (both must then agree); ``[]`` is fine.
+        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every
+            vertex gets the constant 1.
+        n: number of vertices; taken from ``features`` where those are given.
+        weights: one nonzero number per given edge, ``A[u, v] = w``; 1 by default.
+        edge_features: one row per given edge.
+        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with
+            ``A[i, j]`` or ``A[j, i]`` nonzero.
+        self_loops: allow edges ``(u, u)``.
+        name: how errors call this graph.
+        mol: the RDKit molecule behind the graph, kept for those who look for rings or groups in it.
+
+    Example:
+        >>> g = Graph(edges=[(0, 1), (1, 2)], features=[[1.0], [2.0], [3.0]])
+        >>> g
+        Graph(n=3, edges=2, features=1)
+        >>> g.adjacency().tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+
+    """
+
+    def __init__(
+        self,
+        edges: ArrayLike | Tensor = (),
+        features: Any = None,
+        *,
+        n: int | None = None,
+        weights: Any = None,
+        edge_features: Any = None,
+        directed: bool = False,
+        self_loops: bool = False,
+        name: str | None = None,
+        mol: Any = None,
+    ) -> None:
+        where = prefix(name)
+        count = None if n is None else _count(n, where)
+        if features is None:
+            if count is None:
+                raise GraphError(f"{where}give features, or n= for a graph without them")
+            features = torch.ones(count, 1)
+        self.features = finite_tensor(features, "features", where)
+        if self.features.ndim == 1:
+            self.features = self.features[:, None]
+        if self.features.ndim != 2 or self.features.shape[1] == 0:
+            raise GraphError(
+                f"{where}features must have shape (n, width), width at least 1, got {tuple(self.features.shape)}"
+            )
+        self.n = _count(len(self.features), where) if count is None else count
+        if len(self.features) != self.n:
+            raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
+        self.name = name
+        self.mol = mol
+        self.directed, self.self_loops = bool(directed), bool(self_loops)
+        self.edges = _edge_array(edges, where)
+        self.weights = None if weights is None else finite_tensor(weights, "weights", where)
+        self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
+        self._check_edges(where)
+        self.entries, self.entry_edge = self._entries(where)
+
+    @property
+    def matrix_class(self) -> MatrixClass:
+        """The class of A that this graph declares."""
+        return MatrixClass(self.directed, self.self_loops)
+
+    def _check_edges(self, where: str) -> None:
+        e = self.edges
+
+        def edge(i: int) -> str:
+            return f"edge {i} ({e[i, 0]}, {e[i, 1]})"
+
+        bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
+        if bad.size:
+            missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
+            raise GraphError(
+                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; "
+                "vertices count from 0"
+            )
+        loops = np.flatnonzero(e[:, 0] == e[:, 1])
+        if loops.size and not self.self_loops:
+            raise GraphError(f"{where}{edge(loops[0])} is a self-loop; remove it or pass self_loops=True")
+        if self.weights is not None:
+            if self.weights.shape != (len(e),):
+                raise GraphError(f"{where}{len(e)} edges, but weights of shape {tuple(self.weights.shape)}")
+            zero = torch.nonzero(self.weights.detach() == 0)
+            if len(zero):
+                raise GraphError(f"{where}{edge(int(zero[0]))} has weight 0; leave such an edge out")
+        if self.edge_features is not None:
+            if self.edge_features.ndim == 1:
+                self.edge_features = self.edge_features[:, None]
+            if self.edge_features.ndim != 2 or len(self.edge_features) != len(e):
+                raise GraphError(f"{where}{len(e)} edges, but edge features of shape {tuple(self.edge_features.shape)}")
+
+    def _entries(self, where: str) -> tuple[Int, Int]:
+        """The nonzero places of A in row order, (2, nnz), and the given edge behind each."""
+        u, v = self.edges[:, 0], self.edges[:, 1]
+        number = np.arange(len(u))
+        if not self.directed:
+            off = u != v
+            u, v, number = (
+                np.concatenate([u, v[off]]),
+                np.concatenate([v, u[off]]),
+                np.concatenate([number, number[off]]),
+            )
+        key = u * self.n + v
+        order = np.argsort(key, kind="stable")
+        key, number = key[order], number[order]
+        twice = np.flatnonzero(key[1:] == key[:-1])
+        if twice.size:
+            first, second = number[twice], number[twice + 1]
+            repeated = second[(self.edges[first] == self.edges[second]).all(1)]
+            if repeated.size:
+                i = repeated[0]
+                raise GraphError(f"{where}edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]}) is given more than once")
+            # What is left are undirected edges given as (u, v) and as (v, u): the two must agree.
+            for what, values in (("weights", self.weights), ("features", self.edge_features)):
+                if values is None:
+                    continue
+                rows = values.detach()
+                differ = (
+                    (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
+                )
+                if bool(differ.any()):
+                    i, j = int(first[int(differ.nonzero()[0])]), int(second[int(differ.nonzero()[0])])
+                    raise GraphError(
+                        f"{where}edges {i} and {j} are one undirected edge given both ways, but their {what} "
+                        "differ: A is not symmetric; make them agree or pass directed=True"
+                    )
+            # Each place of A takes its value from the edge given in its own direction: the first in this stable order.
+            keep = np.ones(len(key), dtype=bool)
+            keep[twice + 1] = False
+            key, number = key[keep], number[keep]
+        return np.stack([key // self.n, key % self.n]), number
+
+    def adjacency(self, dtype: torch.dtype | None = None) -> Tensor:
+        """A as a dense (n, n) tensor, by default of the weights' dtype; gradients flow to the weights."""
+        w = entry_weights(self.weights, self.entry_edge, dtype)
+        index = torch.from_numpy(self.entries)
+        return torch.zeros(self.n, self.n, dtype=w.dtype, device=w.device).index_put((index[0], index[1]), w)
+
+    def permute(self, sigma: Sequence[int] | Int) -> Graph:
+        """The same graph with vertex i renamed ``sigma[i]``; sigma is a permutation of ``0..n-1``."""
+        s = np.asarray(sigma)
+        if s.shape != (self.n,) or s.dtype.kind not in "iu" or (np.sort(s) != np.arange(self.n)).any():
+            raise GraphError(f"{prefix(self.name)}sigma={s.tolist()} must hold each of 0..{self.n - 1} exactly once")
+        return Graph(
+            s[self.edges] if len(self.edges) else [],
+            self.features[torch.from_numpy(np.argsort(s))],
+            weights=self.weights,
+            edge_features=self.edge_features,
+            directed=self.directed,
+            self_loops=self.self_loops,
+            name=self.name,
+            mol=None if self.mol is None else _renumbered(self.mol, np.argsort(s)),
+        )
+
+    def __repr__(self) -> str:
+        extra = "".join(f", {flag}=True" for flag in ("directed", "self_loops") if getattr(self, flag))
+        return f"Graph(n={self.n}, edges={len(self.edges)}, features={self.features.shape[1]}{extra})"
+
+    # Conversions live in ccn.graphs.exchange; these are their front doors.
+
+    @classmethod
+    def from_adjacency(cls, a: Any, features: Any = None, **options: Any) -> Graph:
+        """From a dense or scipy sparse adjacency matrix; see :func:`ccn.graphs.exchange.from_adjacency`."""
+        from ccn.graphs.exchange import from_adjacency
+
+        return from_adjacency(a, features, **options)
+
+    @classmethod
+    def from_networkx(cls, g: networkx.Graph, **options: Any) -> Graph:
+        """From a NetworkX graph; see :func:`ccn.graphs.exchange.from_networkx`."""
+        from ccn.graphs.exchange import from_networkx
+
+        return from_networkx(g, **options)
+
+    @classmethod
+    def from_pyg(cls, data: Any, **options: Any) -> Graph:
+        """From a PyG ``Data``; see :func:`ccn.graphs.exchange.from_pyg`."""
+        from ccn.graphs.exchange import from_pyg
+
+        return from_pyg(data, **options)
+
+    @classmethod
+    def from_rdkit(cls, mol: Any, **options: Any) -> Graph:
+        """From an RDKit molecule; see :func:`ccn.graphs.exchange.from_rdkit`."""
+        from ccn.graphs.exchange import from_rdkit
+
+        return from_rdkit(mol, **options)
+
+    @classmethod
+    def from_smiles(cls, smiles: str, **options: Any) -> Graph:
+        """From a SMILES string; see :func:`ccn.graphs.exchange.from_smiles`."""
+        from ccn.graphs.exchange import from_smiles
+
+        return from_smiles(smiles, **options)
+
+
+def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | None = None) -> Tensor:
+    """The values of the nonzero places of A, one per entry."""
+    if weights is None:
+        return torch.ones(len(entry_edge), dtype=dtype)
+    return weights.to(weights.dtype if dtype is None else dtype)[torch.from_numpy(entry_edge).to(weights.device)]
+
+
+def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
+    """Weights or edge features of all graphs one after another; None if no graph has them."""
+    values: list[Tensor | None] = [getattr(g, what) for g in graphs]
+    given = [v for v in values if v is not None]
+    if not given:
+        return None
+    filled = []
+    for i, (g, v) in enumerate(zip(graphs, values, strict=True)):
+        if v is None and what == "edge_features" and len(g.edges):
+            raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
+        if v is None:
+            v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
+        if v.shape[1:] != given[0].shape[1:]:
+            raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
+        filled.append(v)
+    return torch.cat(filled)
+
+
+class Batch:
+    """Several graphs as one: vertices, edges and entries numbered through. Made by :func:`batch`.
+
+    Attributes:
+        graphs: the graphs, in order.
+        n: number of vertices of all graphs.
+        start: (graphs+1,) first vertex of each graph.
+        features: (n, width).
+        entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
+        entry_edge: (nnz,) the edge behind each entry, numbered through.
+        weights, edge_features: values per edge, or None.
+        matrix_class: the narrowest class that covers every graph's A.
+
+    """
+
+    def __init__(self, graphs: Sequence[Graph]) -> None:
+        if not graphs:
+            raise GraphError("a batch needs at least one graph")
+        first = graphs[0]
+        for i, g in enumerate(graphs):
+            if g.features.shape[1] != first.features.shape[1]:
+                raise GraphError(
+                    f"graph {i}: features have width {g.features.shape[1]}, "
+                    f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
+                )
+        start = starts([g.n for g in graphs])
+        edge_start = starts([len(g.edges) for g in graphs])
+        nnz = [g.entries.shape[1] for g in graphs]
+        self._set(
+            list(graphs),
+            start,
+            torch.cat([g.features for g in graphs]),
+            np.concatenate([g.entries for g in graphs], axis=1) + np.repeat(start[:-1], nnz),
+            np.concatenate([g.entry_edge for g in graphs]) + np.repeat(edge_start[:-1], nnz),
+            _edge_values("weights", graphs),
+            _edge_values("edge_features", graphs),
+            MatrixClass(any(g.directed for g in graphs), any(g.self_loops for g in graphs)),
+        )
+
+    def _set(
+        self,
+        graphs: Sequence[Graph],
+        start: Int,
+        features: Tensor,
+        entries: Int,
+        entry_edge: Int,
+        weights: Tensor | None,
+        edge_features: Tensor | None,
+        matrix_class: MatrixClass,
+    ) -> None:
+        self.graphs, self.start, self.n = graphs, start, int(start[-1])
+        self.features, self.entries, self.entry_edge = features, entries, entry_edge
+        self.weights, self.edge_features, self.matrix_class = weights, edge_features, matrix_class
+        self.cached = Cache()
+
+    @classmethod
+    def of_arrays(cls, graphs: Sequence[Graph], *arrays: Any) -> Batch:
+        """A batch from arrays that are known to be right, as :class:`ccn.graphs.pack.Pack` has them."""
+        made = object.__new__(cls)
+        made._set(graphs, *arrays)
+        return made
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        return (
+            f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
+        )
+
+    @cached_property
+    def graph_of(self) -> Int:
+        """(n,) the graph of each vertex."""
+        return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @property
+    def device(self) -> torch.device:
+        return self.features.device
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The batch with its values on ``device``; structure that is already built is kept."""
+        moved = object.__new__(Batch)
+        moved.__dict__.update(self.__dict__)
+        for name in ("features", "weights", "edge_features"):
+            value = getattr(self, name)
+            setattr(moved, name, None if value is None else value.to(device))
+        return moved
+
+
+def _renumbered(mol: Any, order: Int) -> Any:
+    from rdkit.Chem import RenumberAtoms
+
+    return RenumberAtoms(mol, order.tolist())
+
+
+def as_graph(thing: Any, where: str = "") -> Graph:
+    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix."""
+    if isinstance(thing, Graph):
+        return thing
+    from ccn.graphs.exchange import convert
+
+    return convert(thing, where)
+
+
+def batch(graphs: Any) -> Batch:
+    """The disjoint union of graphs (or of whatever :func:`as_graph` understands) as one batch.
+
+    Anything that stands for one graph, such as a molecule, a SMILES string, a NetworkX graph or a square matrix,
+    is a batch of one; a PyG ``Batch`` stands for all its graphs.
+
+    Example:
+        >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
+        Batch(graphs=2, n=3, entries=2, features=1)
+
+    """
+    if isinstance(graphs, Batch):
+        return graphs
+    if isinstance(graphs, Sequence) and hasattr(graphs, "batch"):
+        return graphs.batch()  # type: ignore[no-any-return]  # a ccn.graphs.pack.Pack
+    from ccn.graphs.exchange import is_one
+
+    if isinstance(graphs, Graph) or is_one(graphs):
+        graphs = [graphs]
+    elif hasattr(graphs, "to_data_list"):
+        graphs = graphs.to_data_list()
+    return Batch([as_graph(g, f"graph {i}: ") for i, g in enumerate(graphs)])

@@ -1,0 +1,291 @@
+"""Many graphs in a few arrays: how a data set is held, in memory or mapped from disk.
+
+A :class:`Pack` owns the arrays of all graphs one after another, with vertex and edge numbers counted
+within each graph in the smallest type that holds them, so that a molecule takes some hundred bytes.
+It is a sequence of :class:`~ccn.graphs.graph.Graph`, made when asked for, and makes a batch of chosen graphs
+by array operations alone. Choosing graphs (:meth:`Pack.select`) copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from ccn.algebra.contractions import MatrixClass
+from ccn.errors import GraphError
+from ccn.graphs.graph import Batch, Graph, batch
+from ccn.graphs.ragged import Int, ranges, small, starts
+
+__all__ = ["Pack"]
+
+Arrays = Mapping[str, NDArray[Any]]
+_OF = {  # which start array cuts each array into graphs
+    "features": "vertex",
+    "row": "entry",
+    "column": "entry",
+    "edge": "entry",
+    "weights": "edge",
+    "edge_features": "edge",
+}
+KEPT_LEVELS = 2
+"""Levels of the closed neighbourhood scheme whose parts, and A within them, a store keeps with the graphs."""
+_KEPT = {
+    key: of
+    for level in range(1, KEPT_LEVELS + 1)
+    for key, of in {
+        f"part{level}": f"part{level}",
+        f"part{level}_size": "vertex",
+        **{f"inner{level}_{name}": f"inner{level}" for name in ("row", "column", "entry")},
+        f"inner{level}_size": "vertex",
+    }.items()
+}
+
+
+class Pack(Sequence[Graph]):
+    """A sequence of graphs held as a few arrays.
+
+    Attributes:
+        arrays: ``vertex_start``, ``edge_start``, ``entry_start`` (graphs+1,): where each graph begins;
+            ``features`` (vertices, width); ``row``, ``column`` (entries,): the nonzero places of every A, in
+            row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent.
+            From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.kept.keep`
+            adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
+            ``inner<l>_entry``: A within that part, by places in the part and the number of the entry; ``.._size``
+            (vertices,) counts them for each vertex.
+        chosen: (graphs,) the chosen graphs, in order.
+        directed, self_loops: the class of A.
+        name: what graph i is called in errors: ``name[i]``.
+
+    Example:
+        >>> pack = Pack.of([Graph([(0, 1)], n=2), Graph([], n=1), Graph([(0, 1), (1, 2)], n=3)])
+        >>> pack
+        Pack(graphs=3, vertices=6, features=1)
+        >>> pack[2], pack.select([2, 0]).batch()
+        (Graph(n=3, edges=2, features=1), Batch(graphs=2, n=5, entries=6, features=1))
+
+    """
+
+    def __init__(
+        self,
+        arrays: Arrays,
+        chosen: Int | None = None,
+        *,
+        directed: bool = False,
+        self_loops: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.arrays = arrays
+        self.chosen = np.arange(len(arrays["vertex_start"]) - 1) if chosen is None else chosen
+        self.directed, self.self_loops, self.name = directed, self_loops, name
+
+    @classmethod
+    def of(cls, graphs: Any, name: str | None = None) -> Pack:
+        """Pack graphs, or what :func:`ccn.batch` understands, that have features, weights and edge features alike."""
+        if isinstance(graphs, Pack):
+            directed, self_loops = graphs.directed, graphs.self_loops
+            name = name or graphs.name
+            return cls(graphs.arrays, graphs.chosen, directed=directed, self_loops=self_loops, name=name)
+        b = batch(graphs)
+        if isinstance(b.graphs, Pack):
+            return cls.of(b.graphs, name)
+        edges = np.array([len(g.edges) for g in b.graphs])
+        entries = np.array([g.entries.shape[1] for g in b.graphs])
+        arrays = {
+            "vertex_start": b.start,
+            "edge_start": starts(edges),
+            "entry_start": starts(entries),
+            "features": b.features.detach().cpu().numpy(),
+            "row": small(b.entries[0] - np.repeat(b.start[:-1], entries)),
+            "column": small(b.entries[1] - np.repeat(b.start[:-1], entries)),
+            "edge": small(b.entry_edge - np.repeat(starts(edges)[:-1], entries)),
+        }
+        for key in ("weights", "edge_features"):
+            value = getattr(b, key)
+            if value is not None:
+                arrays[key] = value.detach().cpu().numpy()
+        return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
+
+    @classmethod
+    def of_edges(
+        cls,
+        vertices: ArrayLike,
+        edges: ArrayLike,
+        pairs: NDArray[Any],
+        features: NDArray[Any],
+        edge_features: NDArray[Any] | None = None,
+        name: str | None = None,
+    ) -> Pack:
+        """Pack undirected graphs from arrays that are known to be right, without making the graphs.
+
+        ``vertices`` and ``edges`` (graphs,) count them; ``pairs`` (all edges, 2) holds every edge once, by vertex
+        numbers within its graph; ``features`` and ``edge_features`` have a row per vertex and edge.
+        """
+        count = np.asarray(edges, dtype=np.int64)
+        graph = np.repeat(np.arange(len(count)), count)
+        number = np.arange(len(pairs)) - np.repeat(starts(count)[:-1], count)
+        row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
+        order = np.lexsort((column, row, np.concatenate([graph, graph])))
+        arrays = {
+            "vertex_start": starts(np.asarray(vertices)),
+            "edge_start": starts(count),
+            "entry_start": starts(2 * count),
+            "features": features,
+            "row": small(row[order]),
+            "column": small(column[order]),
+            "edge": small(np.concatenate([number, number])[order]),
+        }
+        if edge_features is not None:
+            arrays["edge_features"] = edge_features
+        return cls(arrays, name=name)
+
+    @classmethod
+    def join(cls, packs: Sequence[Pack], name: str | None = None) -> Pack:
+        """Packs of graphs that are alike, one after another."""
+        if not packs:
+            raise GraphError("there are no graphs to pack")
+        whole = [p.compact().arrays for p in packs]
+        for key in ("features", "weights", "edge_features"):
+            kinds = {None if key not in a else a[key].shape[1:] for a in whole}
+            if len(kinds) > 1:
+                raise GraphError(f"packs whose {key} differ in kind cannot be joined; found widths {kinds}")
+        common = [key for key in whole[0] if all(key in a for a in whole)]
+        arrays = {
+            key: starts(np.concatenate([np.diff(a[key]) for a in whole]))
+            if key.endswith("_start")
+            else np.concatenate([a[key] for a in whole])
+            for key in common
+        }
+        return cls(
+            arrays,
+            directed=any(p.directed for p in packs),
+            self_loops=any(p.self_loops for p in packs),
+            name=name or packs[0].name,
+        )
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def __repr__(self) -> str:
+        return f"Pack(graphs={len(self)}, vertices={int(self.sizes.sum())}, features={self.width})"
+
+    @property
+    def width(self) -> int:
+        """Width of the vertex features."""
+        return int(self.arrays["features"].shape[1])
+
+    @property
+    def sizes(self) -> Int:
+        """(graphs,) number of vertices of each graph."""
+        return self._count("vertex")
+
+    @property
+    def edge_counts(self) -> Int:
+        """(graphs,) number of edges of each graph, both directions of an undirected one counted once."""
+        loops = 0 if not self.self_loops else np.array([(g.entries[0] == g.entries[1]).sum() for g in self])
+        entries = self._count("entry")
+        return entries if self.directed else (entries + loops) // 2
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(int(a.nbytes) for a in self.arrays.values())
+
+    def _count(self, of: str) -> Int:
+        start = self.arrays[f"{of}_start"]
+        return np.asarray(start[self.chosen + 1] - start[self.chosen], dtype=np.int64)
+
+    def select(self, indices: ArrayLike) -> Pack:
+        """The chosen graphs, in that order; the arrays are shared."""
+        which = np.asarray(indices)
+        which = np.flatnonzero(which) if which.dtype == bool else which.astype(np.int64)
+        return Pack(self.arrays, self.chosen[which], directed=self.directed, self_loops=self.self_loops, name=self.name)
+
+    def with_features(self, features: NDArray[Any]) -> Pack:
+        """The same graphs with other vertex features, (vertices of the chosen graphs, width)."""
+        own = self.compact()
+        if len(features) != int(own.arrays["vertex_start"][-1]):
+            raise GraphError(f"{own.arrays['vertex_start'][-1]} vertices, but features of {len(features)}")
+        return Pack(
+            {**own.arrays, "features": features}, directed=self.directed, self_loops=self.self_loops, name=self.name
+        )
+
+    def compact(self) -> Pack:
+        """The same with arrays of their own that hold the chosen graphs only."""
+        if len(self) == len(self.arrays["vertex_start"]) - 1 and (self.chosen == np.arange(len(self))).all():
+            return self
+        cuts = [key.removesuffix("_start") for key in self.arrays if key.endswith("_start")]
+        arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in cuts}
+        rows = {of: self._rows(of) for of in cuts}
+        arrays.update({key: self.arrays[key][rows[of]] for key, of in (_OF | _KEPT).items() if key in self.arrays})
+        return Pack(arrays, directed=self.directed, self_loops=self.self_loops, name=self.name)
+
+    def bare(self) -> Pack:
+        """The same graphs without what a store keeps of the scheme."""
+        arrays = {key: a for key, a in self.arrays.items() if not key.startswith(("part", "inner"))}
+        return Pack(arrays, self.chosen, directed=self.directed, self_loops=self.self_loops, name=self.name)
+
+    def pieces(self, key: str) -> tuple[Int, Int] | None:
+        """Of what is kept for each vertex, ``part1`` say, begin and length for every vertex of the chosen graphs."""
+        if f"{key}_start" not in self.arrays:
+            return None
+        size = self.arrays[f"{key}_size"][self._rows("vertex")].astype(np.int64)
+        whole, first = starts(size), starts(self.sizes)
+        shift = self.arrays[f"{key}_start"][self.chosen] - whole[first[:-1]]
+        return whole[:-1] + np.repeat(shift, np.diff(first)), size
+
+    def _rows(self, of: str) -> Int:
+        return ranges(np.asarray(self.arrays[f"{of}_start"][self.chosen], dtype=np.int64), self._count(of))
+
+    @overload
+    def __getitem__(self, i: int) -> Graph: ...
+    @overload
+    def __getitem__(self, i: slice) -> Pack: ...
+    def __getitem__(self, i: int | slice) -> Graph | Pack:
+        if isinstance(i, slice):
+            return self.select(np.arange(len(self))[i])
+        number = int(self.chosen[i])
+        part = {
+            of: slice(*self.arrays[f"{of}_start"][number : number + 2].tolist()) for of in ("vertex", "edge", "entry")
+        }
+        cut = {key: self.arrays[key][part[of]] for key, of in _OF.items() if key in self.arrays}
+        count = part["edge"].stop - part["edge"].start
+        edges = np.zeros((count, 2), dtype=np.int64)
+        # The entries of an undirected edge that was given once share its number; either stands for it.
+        edges[cut["edge"][::-1]] = np.stack([cut["row"], cut["column"]], axis=1)[::-1]
+        return Graph(
+            edges,
+            torch.from_numpy(np.array(cut["features"])),
+            weights=torch.from_numpy(np.array(cut["weights"])) if "weights" in cut else None,
+            edge_features=torch.from_numpy(np.array(cut["edge_features"])) if "edge_features" in cut else None,
+            directed=self.directed,
+            self_loops=self.self_loops,
+            name=None if self.name is None else f"{self.name}[{number}]",
+        )
+
+    def batch(self) -> Batch:
+        """All chosen graphs as one batch."""
+        if not len(self):
+            raise GraphError("a batch needs at least one graph")
+        vertex, edge, entry = (self._rows(of) for of in ("vertex", "edge", "entry"))
+        a, entries, start = self.arrays, self._count("entry"), starts(self._count("vertex"))
+        shift = np.repeat(start[:-1], entries)
+
+        def values(key: str, rows: Int) -> torch.Tensor | None:
+            return torch.from_numpy(np.asarray(a[key][rows])) if key in a else None
+
+        features = values("features", vertex)
+        assert features is not None
+        return Batch.of_arrays(
+            self,
+            start,
+            features,
+            np.stack([a["row"][entry] + shift, a["column"][entry] + shift]),
+            a["edge"][entry] + np.repeat(starts(self._count("edge"))[:-1], entries),
+            values("weights", edge),
+            values("edge_features", edge),
+            MatrixClass(self.directed, self.self_loops),
+        )

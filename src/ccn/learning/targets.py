@@ -1,0 +1,130 @@
+"""From what a user gives as targets to the table that training reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ccn.datasets.dataset import Dataset
+from ccn.errors import ConfigurationError
+from ccn.learning.task import Floats
+
+__all__ = ["Targets", "class_numbers", "read_as", "read_classes", "read_numbers"]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis."""
+
+    values: Floats
+    names: tuple[str, ...]
+    classification: bool
+    classes: tuple[Any, ...] = ()
+    single: bool = True
+
+
+def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
+    """The targets of a data set that is given without others."""
+    if y is not None:
+        return None
+    if not isinstance(rows, Dataset):
+        raise ConfigurationError("y is missing: give one target for each row of X")
+    if (rows.task == "classification") != classification:
+        other = "CCNClassifier" if rows.task == "classification" else "CCNRegressor"
+        raise ConfigurationError(f"{rows.name} is a set of {rows.task}; use ccn.{other}")
+    return Targets(
+        rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), rows.targets.shape[1] == 1
+    )
+
+
+def _names(y: Any, count: int) -> tuple[str, ...]:
+    """What the targets are called: by the column of a frame, else y, or y0, y1, .."""
+    if hasattr(y, "columns"):
+        return tuple(str(c) for c in y.columns)
+    if getattr(y, "name", None) is not None:
+        return (str(y.name),)
+    return ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
+
+
+def read_numbers(rows: Any, y: Any) -> Targets:
+    """The targets of a regression."""
+    found = _of_dataset(rows, y, classification=False)
+    if found is not None:
+        return found
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"y must hold numbers, NaN where one is missing ({error})") from None
+    single = values.ndim == 1
+    values = values[:, None] if single else values
+    if values.ndim != 2 or not values.shape[1]:
+        raise ConfigurationError(f"y has shape {np.shape(y)}; give (rows,) or (rows, targets)")
+    if np.isinf(values).any():
+        row, column = np.argwhere(np.isinf(values))[0]
+        raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
+    return Targets(values, _names(y, values.shape[1]), classification=False, single=single)
+
+
+def read_classes(rows: Any, y: Any) -> Targets:
+    """The targets of a classification, as numbers."""
+    found = _of_dataset(rows, y, classification=True)
+    if found is not None:
+        return found
+    given = np.asarray(y)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.ndim == 2:
+        try:
+            values = given.astype(np.float64)
+        except (TypeError, ValueError):
+            values = np.full(given.shape, 2.0)
+        if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+            raise ConfigurationError("y of several labels must hold zeros and ones, NaN where one is missing")
+        return Targets(values, _names(y, values.shape[1]), True, (0, 1), single=False)
+    if given.ndim != 1:
+        raise ConfigurationError(f"y has shape {given.shape}; give (rows,) or (rows, labels)")
+    missing = np.array([v is None or (isinstance(v, float | np.floating) and bool(np.isnan(v))) for v in given])
+    known = given[~missing]
+    if given.dtype.kind == "f":
+        if not (known == np.floor(known)).all():
+            raise ConfigurationError("y holds numbers with a fraction, not classes; use ccn.CCNRegressor for numbers")
+        known = known.astype(np.int64) if missing.any() else known
+    elif given.dtype == object:
+        known = np.array(known.tolist())
+    classes, number = np.unique(known, return_inverse=True)
+    if len(classes) < 2:
+        raise ConfigurationError(f"y has one class only ({classes.tolist()}); classification needs two or more classes")
+    values = np.full((len(given), 1), np.nan)
+    values[~missing, 0] = number
+    return Targets(values, _names(y, 1), True, tuple(classes.tolist()))
+
+
+def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float = np.nan) -> Floats:
+    """(values,) the number of each value among the classes, by what it is or by its name; NaN where it is missing.
+
+    Example:
+        >>> class_numbers(["b", None, 1, "d"], ["a", "b", "1"], unknown=-1)
+        array([ 1., nan,  2., -1.])
+
+    """
+    known = list(classes)
+    of = {str(c): float(i) for i, c in enumerate(known)} | {c: float(i) for i, c in enumerate(known)}
+    return np.array([np.nan if v is None or v != v else of.get(v, of.get(str(v), unknown)) for v in values])
+
+
+def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan) -> Floats:
+    """(rows, targets) of a classification, numbered as ``classes`` are, others ``unknown``.
+
+    A data set numbers its classes for itself, so that they go by their names.
+    """
+    if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = np.asarray(y)[:, 0]
+    if y is not None and np.ndim(y) == 1:
+        return class_numbers(np.asarray(y).tolist(), classes, unknown)[:, None]
+    own = read_classes(rows, y)
+    number = np.append(class_numbers(own.classes, classes, unknown), np.nan)  # the last where there is none
+    values: Floats = number[np.where(np.isnan(own.values), -1, own.values).astype(np.int64)]
+    return values

@@ -1,0 +1,156 @@
+"""What is learned: the kind of the targets, their loss, and the way from outputs back to values.
+
+A network puts out one column per target (regression, binary, multi-label) or per class (multi-class).
+Targets are held as float64 with NaN where missing, a class as its number; a loss is a sum over the
+targets that are there together with the sum of their weights, so that the mean over all of them is right
+however they are spread over batches and processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from ccn.errors import ConfigurationError
+from ccn.features.scaling import TargetScale
+
+__all__ = ["Kind", "Task", "make_task"]
+
+Kind = Literal["regression", "binary", "multiclass", "multilabel"]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One learning task, as plain values.
+
+    Attributes:
+        targets: the names of the targets.
+        classes: the classes that the numbers of a class target stand for.
+        scale: of the training targets of a regression.
+        loss: of a regression.
+        class_weights: one per class; of a multi-label task one per label, for its positives.
+
+    """
+
+    kind: Kind
+    targets: tuple[str, ...]
+    classes: tuple[Any, ...] = ()
+    scale: TargetScale | None = None
+    loss: Literal["mse", "mae", "huber"] = "mse"
+    class_weights: tuple[float, ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        """Columns that the network puts out."""
+        return len(self.classes) if self.kind == "multiclass" else len(self.targets)
+
+    def encode(self, targets: Floats) -> Floats:
+        """Targets as the loss reads them: those of a regression scaled by the training part's statistics."""
+        return targets if self.scale is None else self.scale.scale(targets)
+
+    def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The sum of the weighted losses of all targets that are there, and the sum of their weights.
+
+        Args:
+            outputs: (graphs, outputs).
+            y: (graphs, targets), encoded; NaN where missing.
+            weight: (graphs,), by default 1.
+
+        """
+        there = ~y.isnan()
+        known = torch.where(there, y, torch.zeros_like(y)).to(outputs)
+        w = there.to(outputs) if weight is None else there * weight.to(outputs)[:, None]
+        if self.kind == "multiclass":
+            number = known[:, 0].long()
+            each = F.cross_entropy(outputs, number, reduction="none")[:, None]
+        elif self.kind == "regression":
+            each = _REGRESSION[self.loss](outputs, known, reduction="none")
+        else:
+            each = F.binary_cross_entropy_with_logits(outputs, known, reduction="none")
+        if self.class_weights:
+            of = torch.tensor(self.class_weights).to(outputs)
+            if self.kind == "multilabel":
+                w = w * torch.where(known > 0.5, of, torch.ones_like(of))
+            else:
+                w = w * of[known.long()]
+        return (each * w).sum(), w.sum()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        lists = {k: list(getattr(self, k)) for k in ("targets", "classes", "class_weights")}
+        return {"kind": self.kind, "loss": self.loss, "scale": self.scale and self.scale.to_json(), **lists}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Task:
+        """What :meth:`to_dict` wrote."""
+        tuples = {k: tuple(data[k]) for k in ("targets", "classes", "class_weights")}
+        scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
+        return cls(data["kind"], loss=data["loss"], scale=scale, **tuples)
+
+    def decode(self, outputs: Tensor) -> Floats:
+        """From outputs to values in the targets' units, or to probabilities.
+
+        Shape (graphs, targets) for regression and multi-label (of the positive label), (graphs, classes) else.
+        """
+        o = outputs.detach().cpu().double()
+        if self.scale is not None:
+            return self.scale.restore(o.numpy())
+        if self.kind == "multiclass":
+            return np.asarray(o.softmax(dim=1).numpy())
+        p: Floats = o.sigmoid().numpy()
+        return np.concatenate([1 - p, p], axis=1) if self.kind == "binary" else p
+
+
+_REGRESSION = {"mse": F.mse_loss, "mae": F.l1_loss, "huber": F.smooth_l1_loss}
+
+
+def make_task(
+    targets: Floats,
+    *,
+    classification: bool,
+    names: Sequence[str],
+    classes: Sequence[Any] = (),
+    loss: Literal["mse", "mae", "huber"] = "mse",
+    class_weight: str | Mapping[Any, float] | None = None,
+) -> Task:
+    """The task of the training part's targets, (graphs, targets).
+
+    ``class_weight="balanced"`` weighs every class by what it lacks in number; a mapping gives a weight per class.
+    """
+    count = (~np.isnan(targets)).sum(0)
+    if (count == 0).any():
+        name = names[int(np.argmin(count))]
+        raise ConfigurationError(f"target {name!r} has no value in the training part; leave it out or add some")
+    if not classification:
+        if class_weight is not None:
+            raise ConfigurationError("class_weight is for classification; give sample weights instead")
+        return Task("regression", tuple(names), scale=TargetScale.fit(targets), loss=loss)
+    multilabel = targets.shape[1] > 1
+    kind: Kind = "multilabel" if multilabel else "binary" if len(classes) <= 2 else "multiclass"
+    made = Task(kind, tuple(names), classes=tuple(classes))
+    return made if class_weight is None else replace(made, class_weights=_class_weights(made, targets, class_weight))
+
+
+def _class_weights(task: Task, targets: Floats, choice: str | Mapping[Any, float]) -> tuple[float, ...]:
+    if isinstance(choice, str) and choice != "balanced":
+        raise ConfigurationError(f"class_weight={choice!r}: choose 'balanced' or give a weight per class")
+    keys = task.targets if task.kind == "multilabel" else task.classes
+    if isinstance(choice, Mapping):
+        unknown = [k for k in choice if k not in keys]
+        if unknown:
+            raise ConfigurationError(f"class_weight names {unknown[0]!r}; the classes are {list(keys)}")
+        return tuple(float(choice.get(k, 1.0)) for k in keys)
+    if task.kind == "multilabel":
+        positive, there = np.nansum(targets, axis=0), (~np.isnan(targets)).sum(0)
+        return tuple(((there - positive) / np.maximum(positive, 1)).tolist())
+    number = targets[~np.isnan(targets)].astype(int)
+    count = np.bincount(number, minlength=len(keys))
+    return tuple((len(number) / (len(keys) * np.maximum(count, 1))).tolist())

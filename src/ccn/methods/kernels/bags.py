@@ -1,0 +1,121 @@
+"""Bags: what graphs are made of, counted by 64-bit names.
+
+A kernel with a feature map counts things in each graph: refined labels, label pairs at a distance, walks. Here
+such a thing is named by a hash of what it is, not by a number in a vocabulary. The bag of a graph then depends on
+that graph alone, new graphs need no fitted dictionary, and all of it is array code over a whole pack. Names are
+mixed by the finaliser of splitmix64; among ten million things two share a name with probability 3e-6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int, ranges
+
+__all__ = [
+    "Bag",
+    "Names",
+    "edge_names",
+    "graph_of",
+    "matrices",
+    "mix",
+    "name",
+    "row_names",
+    "tally",
+    "unary",
+    "vertex_names",
+]
+
+Names = NDArray[np.uint64]
+_STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+
+
+@dataclass(frozen=True)
+class Bag:
+    """``count[i]`` things called ``key[i]`` are in graph ``graph[i]``; each pair of graph and key once, in order."""
+
+    graph: Int
+    key: Names
+    count: NDArray[np.float64]
+    graphs: int
+
+
+def mix(x: Any) -> Names:
+    """A random-looking bijection of 64-bit numbers."""
+    x = np.atleast_1d(x).astype(np.uint64) + _STEP
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    out: Names = x ^ (x >> np.uint64(31))
+    return out
+
+
+def name(*parts: Any) -> Names:
+    """The names of things made of named parts, in order; whole numbers count as names."""
+    out = mix(np.uint64(len(parts)))
+    for part in parts:
+        out = mix(out ^ mix(np.asarray(part)))
+    return out
+
+
+def row_names(rows: NDArray[Any]) -> Names:
+    """The names of rows of numbers: equal rows, equal names."""
+    bits = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # minus zero becomes zero
+    out = np.zeros(len(bits), dtype=np.uint64)
+    for j, column in enumerate(bits.view(np.uint64).T):
+        out += name(j, column)
+    return out
+
+
+def vertex_names(pack: Pack) -> Names:
+    """(vertices,) the label of each vertex: its features as one discrete thing."""
+    return row_names(pack.compact().arrays["features"])
+
+
+def edge_names(pack: Pack) -> Names:
+    """(entries,) the label of the edge behind each nonzero place of A; one and the same without edge features."""
+    a = pack.compact().arrays
+    if "edge_features" not in a:
+        return np.zeros(len(a["row"]), dtype=np.uint64)
+    first = np.repeat(a["edge_start"][:-1], np.diff(a["entry_start"]))
+    out: Names = row_names(a["edge_features"])[a["edge"] + first]
+    return out
+
+
+def graph_of(pack: Pack) -> Int:
+    """(vertices,) the graph of each vertex."""
+    return np.repeat(np.arange(len(pack)), pack.sizes)
+
+
+def tally(graph: NDArray[Any], key: Names, graphs: int, count: NDArray[np.float64] | None = None) -> Bag:
+    """The bag of things given one by one, or so many at a time."""
+    weight = np.ones(len(key)) if count is None else count
+    order = np.lexsort((key, graph))
+    graph, key, weight = np.asarray(graph, dtype=np.int64)[order], key[order], weight[order]
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (graph[1:] != graph[:-1]) | (key[1:] != key[:-1])
+    first = np.flatnonzero(new)
+    return Bag(graph[first], key[first], np.add.reduceat(weight, first) if len(first) else weight, graphs)
+
+
+def unary(bag: Bag) -> Bag:
+    """A thing that is there c times as c things: products then are ``min(c, d) = sum over k of [c >= k] [d >= k]``."""
+    times = bag.count.astype(np.int64)
+    key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
+    return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)
+
+
+def matrices(*bags: Bag) -> list[Any]:
+    """Bags as sparse matrices (graphs, columns) with common columns, one per name in any of them."""
+    import scipy.sparse as sp
+
+    keys, column = np.unique(np.concatenate([b.key for b in bags]), return_inverse=True)
+    cuts = np.split(column, np.cumsum([len(b.key) for b in bags])[:-1])
+    return [
+        sp.csr_array((b.count, (b.graph, where)), shape=(b.graphs, len(keys)))
+        for b, where in zip(bags, cuts, strict=True)
+    ]

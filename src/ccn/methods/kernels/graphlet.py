@@ -1,0 +1,146 @@
+"""The graphlet kernel (Shervashidze et al. 2009): how often each small graph occurs as an induced subgraph.
+
+All graphlets of 3 and 4 vertices are counted, exactly and for all graphs of a pack at once. The copies that need not
+be induced follow from degrees, common neighbours and triangles; every such copy of F lies in an induced copy of some
+H on the same vertices, so that with ``M[F, H]`` the number of copies of F on all vertices of H
+
+    copies = M induced,    induced = M^-1 copies.
+
+M is triangular in the number of edges with a unit diagonal, so its inverse is exact in whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.errors import ConfigurationError
+from ccn.features.vertices import neighbours
+from ccn.graphs.pack import Pack
+from ccn.methods.kernels.bags import Bag, graph_of, name, tally
+from ccn.methods.kernels.kernel import BagKernel
+
+__all__ = ["Graphlet", "graphlets", "induced_counts"]
+
+Edges = tuple[tuple[int, int], ...]
+Floats = NDArray[np.float64]
+_GRAPHLETS: dict[int, tuple[Edges, ...]] = {
+    3: ((), ((0, 1),), ((0, 1), (1, 2)), ((0, 1), (1, 2), (0, 2))),
+    4: (
+        (),
+        ((0, 1),),
+        ((0, 1), (1, 2)),
+        ((0, 1), (2, 3)),
+        ((0, 1), (0, 2), (0, 3)),
+        ((0, 1), (1, 2), (0, 2)),
+        ((0, 1), (1, 2), (2, 3)),
+        ((0, 1), (1, 2), (2, 3), (0, 3)),
+        ((0, 1), (1, 2), (0, 2), (0, 3)),
+        ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2)),
+        ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)),
+    ),
+}
+
+
+def graphlets(size: int) -> tuple[Edges, ...]:
+    """The edges of every graph of 3 or 4 vertices, one per isomorphism class; the columns of the counts."""
+    if size not in _GRAPHLETS:
+        raise ConfigurationError(f"size={size!r}: graphlets of 3 and 4 vertices are counted")
+    return _GRAPHLETS[size]
+
+
+@cache
+def _spanning(size: int) -> Floats:
+    """M[F, H], the number of copies of F on all vertices of H."""
+    found = graphlets(size)
+    out = np.zeros((len(found), len(found)))
+    for f, small in enumerate(found):
+        copies = {frozenset(frozenset((s[u], s[v])) for u, v in small) for s in permutations(range(size))}
+        for h, large in enumerate(found):
+            edges = {frozenset(e) for e in large}
+            out[f, h] = sum(copy <= edges for copy in copies)
+    return out
+
+
+def _copies(pack: Pack, size: int) -> Floats:
+    """(graphs, graphlets) copies that need not be induced."""
+    a = neighbours(pack).astype(np.float64)
+    graph, graphs = graph_of(pack), len(pack)
+    n = pack.sizes.astype(np.float64)
+    degree = np.diff(a.indptr).astype(np.float64)
+
+    def over(values: Floats, where: NDArray[np.int64]) -> Floats:
+        return np.bincount(where, values, minlength=graphs).astype(np.float64)
+
+    upper = a.tocoo()
+    once = upper.row < upper.col
+    u, v = upper.row[once], upper.col[once]
+    common = a[u].multiply(a[v]).tocsr()  # (edges, vertices) the common neighbours of each edge's ends
+    on_edge = np.asarray(common.sum(axis=1)).reshape(-1)  # triangles on each edge
+    edge_graph = graph[u]
+    m, wedges = over(np.ones(len(u)), edge_graph), over(degree * (degree - 1) / 2, graph)
+    triangles = over(on_edge, edge_graph) / 3
+    if size == 3:
+        return np.stack([n * (n - 1) * (n - 2) / 6, m * (n - 2), wedges, triangles], axis=1)
+    at_vertex = np.asarray((a.multiply(a @ a)).sum(axis=1)).reshape(-1) / 2
+    two = (a @ a).tocoo()
+    pair = two.row < two.col
+    squares = over(two.data[pair] * (two.data[pair] - 1) / 2, graph[two.row[pair]]) / 2
+    inside = np.asarray((common @ a).multiply(common).sum(axis=1)).reshape(-1) / 2  # edges among common neighbours
+    return np.stack(
+        [
+            n * (n - 1) * (n - 2) * (n - 3) / 24,
+            m * (n - 2) * (n - 3) / 2,
+            wedges * (n - 3),
+            m * (m - 1) / 2 - wedges,
+            over(degree * (degree - 1) * (degree - 2) / 6, graph),
+            triangles * (n - 3),
+            over((degree[u] - 1) * (degree[v] - 1), edge_graph) - 3 * triangles,
+            squares,
+            over(at_vertex * (degree - 2), graph),
+            over(on_edge * (on_edge - 1) / 2, edge_graph),
+            over(inside, edge_graph) / 6,
+        ],
+        axis=1,
+    )
+
+
+def induced_counts(pack: Pack, size: int) -> NDArray[np.int64]:
+    """(graphs, graphlets) induced copies of each graphlet, in the order of :func:`graphlets`."""
+    inverse = np.rint(np.linalg.inv(_spanning(size)))
+    return np.asarray(np.rint(_copies(pack, size) @ inverse.T), dtype=np.int64)
+
+
+@cache
+def _connected(size: int) -> NDArray[np.bool_]:
+    def joined(edges: Edges) -> bool:
+        reached = {0}
+        for _ in range(size):
+            reached |= {x for e in edges if reached & set(e) for x in e}
+        return len(reached) == size
+
+    return np.array([joined(edges) for edges in graphlets(size)])
+
+
+@dataclass(frozen=True)
+class Graphlet(BagKernel):
+    """Frequencies of the graphlets of ``size`` vertices, 3 or 4; labels do not count.
+
+    ``connected`` leaves out graphlets in several pieces, which are the most numerous and say little but the size.
+    """
+
+    title = "graphlet"
+    size: int = 4
+    connected: bool = False
+
+    def see(self, graphs: Pack) -> Bag:
+        counts = induced_counts(graphs, self.size).astype(np.float64)
+        if self.connected:
+            counts = counts * _connected(self.size)
+        counts /= np.maximum(counts.sum(axis=1, keepdims=True), 1)
+        graph, which = np.nonzero(counts)
+        return tally(graph, name(which), len(graphs), counts[graph, which])

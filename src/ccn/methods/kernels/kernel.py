@@ -1,0 +1,95 @@
+"""What a graph kernel is here: a frozen value with settings that makes Gram matrices of packs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.graphs.pack import Pack
+from ccn.methods.kernels.bags import Bag, matrices
+
+__all__ = ["BagKernel", "Kernel"]
+
+Floats = NDArray[np.float64]
+Seen = TypeVar("Seen")
+
+
+@dataclass(frozen=True)
+class Kernel(ABC, Generic[Seen]):
+    """A positive semidefinite function of two graphs that does not see how their vertices are numbered.
+
+    Vertices are compared by their features, which must therefore be discrete; directed edges count both ways and
+    weights do not count. A kernel first makes of each pack what it sees of it, then compares that.
+
+    ``version`` is another one whenever the kernel of the same settings becomes another: matrices and machines of an
+    earlier one are not used.
+    """
+
+    title: ClassVar[str]
+    version: ClassVar[int] = 1
+
+    def fit(self, graphs: Pack) -> Self:
+        """The kernel with what it learns from graphs; most learn nothing."""
+        return self
+
+    @abstractmethod
+    def see(self, graphs: Pack) -> Seen:
+        """What the kernel sees of the graphs."""
+
+    @abstractmethod
+    def compare(self, a: Seen, b: Seen) -> Floats:
+        """(graphs of a, graphs of b) the kernel as it is defined."""
+
+    @abstractmethod
+    def squares(self, a: Seen) -> Floats:
+        """(graphs,) the kernel of each graph with itself."""
+
+    def gram(self, a: Any, b: Any = None, *, normalise: bool = True) -> Floats:
+        """(graphs of a, graphs of b) the Gram matrix, that of a with itself by default.
+
+        Normalised it is ``k(g, h) / sqrt(k(g, g) k(h, h))``, and zero where a graph has nothing that counts.
+        """
+        first = self.see(Pack.of(a))
+        return self.between(first, first if b is None else self.see(Pack.of(b)), normalise=normalise)
+
+    def between(self, first: Seen, second: Seen, *, normalise: bool = True) -> Floats:
+        """The same of what was seen before."""
+        found = self.compare(first, second)
+        if not normalise:
+            return found
+        for axis, seen in enumerate((first, second)):
+            square = self.squares(seen)
+            found /= np.expand_dims(np.sqrt(np.where(square > 0, square, np.inf)), 1 - axis)
+        return found
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return asdict(self)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What :meth:`fit` has learned, as arrays for a file."""
+        return {}
+
+    def with_state(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """The kernel with what it had learned before."""
+        return self
+
+
+class BagKernel(Kernel[Bag]):
+    """A kernel that is the product of the graphs' bags: ``k(g, h) = sum over names of count_g * count_h``."""
+
+    def compare(self, a: Bag, b: Bag) -> Floats:
+        left, right = matrices(a, b)
+        return np.asarray((left @ right.T).toarray())
+
+    def squares(self, a: Bag) -> Floats:
+        return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
+
+    def features(self, *packs: Pack) -> list[Any]:
+        """The feature map: one sparse matrix (graphs, columns) for each pack, with common columns."""
+        return matrices(*(self.see(p) for p in packs))

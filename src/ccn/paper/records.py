@@ -1,0 +1,171 @@
+"""What is known of a cell once it has run: one line of JSON in an append-only file below the results folder.
+
+A line that a killed process left unfinished is passed over, and a later record of a cell takes the place of an
+earlier one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from ccn.errors import FileError
+from ccn.files import json_safe, lock
+
+__all__ = ["Key", "Record", "Status", "append", "newest", "read"]
+
+Key = tuple[str, str, int]
+Status = Literal["done", "timeout", "failed"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """How a method did on one split of a data set.
+
+    Attributes:
+        metric: ``accuracy``, ``mae``, ``scaled mae`` or ``pairs``.
+        validation, test: the metric on these parts, None where there is none.
+        seconds: of fitting and predicting.
+        version: of ccn.
+        config: the settings as they were resolved, what was chosen on validation, the training rows used.
+        details: figures of each target, or the error of a cell that failed.
+
+    """
+
+    dataset: str
+    method: str
+    split: int
+    status: Status
+    metric: str
+    validation: float | None
+    test: float | None
+    seconds: float
+    seed: int
+    version: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """What names the cell."""
+        return self.dataset, self.method, self.split
+
+
+_FIELDS = tuple(f.name for f in fields(Record))
+_METRICS = ("accuracy", "mae", "scaled mae", "pairs")
+_METRIC_OF = {"HCEP": "mae", "QM9": "scaled mae"}
+
+
+def append(path: Path, record: Record) -> None:
+    """Write one line, whole and on disk before this returns; several processes may do so at once."""
+    line = json.dumps(json_safe(asdict(record)), allow_nan=False).encode() + b"\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with lock(path), path.open("a+b") as file:
+        if file.seek(0, os.SEEK_END) and not _ends_whole(file):
+            line = b"\n" + line  # a killed process left half a line
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(results: Path) -> list[Record]:
+    """The newest record of every cell, from all ``.jsonl`` files below a folder."""
+    found: dict[Key, Record] = {}
+    for path in sorted(results.rglob("*.jsonl")):
+        for record in _records(path):
+            found.pop(record.key, None)
+            found[record.key] = record
+    return list(found.values())
+
+
+def newest(path: Path, key: Key) -> Record | None:
+    """The newest record of one cell in its file."""
+    return next((r for r in reversed(_records(path)) if r.key == key), None) if path.exists() else None
+
+
+def _records(path: Path) -> list[Record]:
+    lines = enumerate(path.read_bytes().splitlines(), 1)
+    found = (_parse(line, f"{path}, line {number}") for number, line in lines)
+    return [r for r in found if r is not None]
+
+
+def _parse(line: bytes, where: str) -> Record | None:
+    try:
+        data = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(data, dict) or not set(_FIELDS[:-2]) <= set(data):
+        raise FileError(f"{where}: not a record of an experiment; keep other files out of the results folder")
+    record = Record(**{name: data[name] for name in _FIELDS if name in data})
+    if (wrong := _wrong(record)) is not None:
+        raise FileError(
+            f"{where}: not a record of an experiment: {wrong} has a wrong value; mend the line or take it out"
+        )
+    return record
+
+
+def _wrong(record: Record) -> str | None:
+    """The field, if any, whose value is not of the kind that tables are made from."""
+    for name in ("dataset", "method", "version"):
+        if not isinstance(getattr(record, name), str):
+            return name
+    checks = {
+        "split": type(record.split) is int and record.split >= 0,
+        "seed": type(record.seed) is int,
+        "validation": _number_or_none(record.validation),
+        "test": _number_or_none(record.test),
+        "status": record.status in get_args(Status),
+        "metric": record.metric in _METRICS and _METRIC_OF.get(record.dataset, record.metric) == record.metric,
+        "seconds": _number(record.seconds) and record.seconds >= 0,
+        "config": _config_fits(record.config),
+        "details": isinstance(record.details, dict)
+        and (record.status != "done" or _details_fit(record.metric, record.details)),
+    }
+    return next((name for name, right in checks.items() if not right), None)
+
+
+def _config_fits(config: Any) -> bool:
+    """Whether what notes of tables say of the settings can be read."""
+    if not isinstance(config, dict) or not _number(config.get("rows", 0)):
+        return False
+    recipe, options = config.get("recipe", {}), config.get("options", {})
+    if not isinstance(recipe, dict) or not isinstance(options, dict):
+        return False
+    parts = [options.get("settings") or {}, *(part for name, part in recipe.items() if name != "name")]
+    return all(isinstance(part, dict) for part in parts) and _number(recipe.get("training", {}).get("members", 1))
+
+
+def _details_fit(metric: str, details: Mapping[str, Any]) -> bool:
+    """Whether the details of a cell that is done, if there are any, are the figures that belong to its metric."""
+    if metric == "accuracy" or not details:
+        return True
+    if metric == "pairs":
+        return all(_number(details.get(name)) for name in ("apart", "pairs"))
+    columns: list[Any] = [details.get(name) for name in ("targets", "mae", "rmse", "scale")]
+    if not all(isinstance(column, list) and column for column in columns):
+        return False
+    targets, mae, rmse, scale = columns
+    return (
+        len(targets) == len(mae) == len(rmse) == len(scale)
+        and all(isinstance(target, str) for target in targets)
+        and all(_number_or_none(error) for error in (*mae, *rmse))
+        and all(_number(s) and s > 0 for s in scale)
+    )
+
+
+def _number(value: Any) -> bool:
+    """Whether it is one, and neither NaN nor so large that sums would be infinite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e100
+
+
+def _number_or_none(value: Any) -> bool:
+    return value is None or _number(value)
+
+
+def _ends_whole(file: IO[bytes]) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"

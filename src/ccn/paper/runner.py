@@ -1,0 +1,161 @@
+"""Many cells, some at a time: in processes of this machine or on a cluster of Dask.
+
+Every record is written as soon as its cell has ended, so that a run that is cut loses only what was running.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ccn.paper.cells import Cell, cost
+from ccn.paper.records import Key, Record, append, newest, read
+from ccn.paper.worker import stop, work
+
+__all__ = ["Board", "run"]
+
+
+class Board:
+    """How far a run has come.
+
+    Attributes:
+        cells: all that were asked for.
+        state: of each cell: ``to do``, ``running``, or as its record says.
+        last: the newest record.
+        failures: the records of cells that failed in this run.
+        at_once: cells that run at the same time.
+
+    """
+
+    def __init__(
+        self, cells: Sequence[Cell], records: Sequence[Record], *, again: bool = False, limit: float | None = None
+    ) -> None:
+        self.cells = cells
+        known = {r.key: r for r in records}
+        ended = {k: r.status for k, r in known.items() if not again and _settled(r, limit)}
+        self.state: dict[Key, str] = {c.key: ended.get(c.key, "to do") for c in cells}
+        self.last: Record | None = None
+        self.failures: list[Record] = []
+        self.at_once = 1
+        self.began = time.monotonic()
+        self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for r in known.values():
+            self._seconds[r.dataset, r.method].append(r.seconds)
+
+    @property
+    def left(self) -> list[Cell]:
+        """The cells that are to do."""
+        return [c for c in self.cells if self.state[c.key] == "to do"]
+
+    def counts(self, dataset: str | None = None, method: str | None = None) -> Counter[str]:
+        """How many cells are in each state; of one data set and method, or of all."""
+        chosen = (c for c in self.cells if dataset in (None, c.dataset) and method in (None, c.method))
+        return Counter(self.state[c.key] for c in chosen)
+
+    def ended(self, record: Record) -> None:
+        """Take note of a record."""
+        self.state[record.key], self.last = record.status, record
+        if record.status == "failed":
+            self.failures.append(record)
+        self._seconds[record.dataset, record.method].append(record.seconds)
+
+    def seconds_left(self, limit: float | None = None) -> float | None:
+        """A guess by the mean of other splits, or by what a cell should cost; None while nothing has ended."""
+        mean = {key: sum(s) / len(s) for key, s in self._seconds.items()}
+        costs = {(c.dataset, c.method): cost(c) for c in self.cells}
+        measured = [(mean[key], costs[key]) for key in costs if key in mean]
+        if not measured:
+            return None
+        rate = sum(m for m, _ in measured) / sum(c for _, c in measured)
+        undone = [c for c in self.cells if self.state[c.key] in ("to do", "running")]
+        each = [mean.get((c.dataset, c.method), rate * cost(c)) for c in undone]
+        return sum(e if limit is None else min(e, limit) for e in each) / self.at_once
+
+
+def run(
+    cells: Sequence[Cell],
+    results: Path,
+    *,
+    jobs: int = 1,
+    threads: int = 1,
+    limit: float | None = None,
+    again: bool = False,
+    cluster: str | None = None,
+    watch: Callable[[Board], None] = lambda board: None,
+) -> Board:
+    """Run the cells that have no record yet, those that failed, and those that timed out and now have more time.
+
+    Args:
+        cells: in the order in which they are run.
+        results: folder of the records; a cell that is done there is not run again.
+        jobs: cells at a time.
+        threads: of each of them.
+        limit: seconds of a cell, after which it is ended and recorded as timed out.
+        again: run all cells, whatever the records say.
+        cluster: address of a Dask scheduler, or ``local``.
+        watch: is called whenever a cell begins or ends.
+
+    """
+    before = read(results)
+    board = Board(cells, before, again=again, limit=limit)
+    known = {r.key: r for r in before}
+    waiting = deque(board.left)
+    running: dict[Future[Record], Cell] = {}
+    with _places(cluster, min(jobs, max(1, len(waiting)))) as (submit, board.at_once):
+        while waiting or running:
+            while waiting and len(running) < board.at_once:
+                cell = waiting.popleft()
+                found = newest(cell.file(results), cell.key)
+                if found is not None and found != known.get(cell.key) and _settled(found, limit):
+                    board.ended(found)  # another command has run it since this one began
+                    continue
+                board.state[cell.key] = "running"
+                running[submit(work, cell, limit, threads)] = cell
+            watch(board)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                cell = running.pop(future)
+                record = _result(future, cell)
+                append(cell.file(results), record)
+                board.ended(record)
+                watch(board)
+    return board
+
+
+def _settled(record: Record, limit: float | None) -> bool:
+    """Whether a cell with this record need not run: it is done, or it timed out and has no more time than it had."""
+    if record.status == "timeout":
+        return limit is not None and limit <= record.seconds
+    return record.status == "done"
+
+
+def _result(future: Future[Record], cell: Cell) -> Record:
+    try:
+        return future.result()
+    except Exception as error:  # of the cluster: the cell's own are in its record
+        return cell.record("failed", 0.0, details={"error": f"{type(error).__name__}: {error}"})
+
+
+@contextmanager
+def _places(cluster: str | None, jobs: int) -> Iterator[tuple[Callable[..., Future[Record]], int]]:
+    """A function that submits work, and how much of it is done at once."""
+    if cluster is None:
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            yield pool.submit, jobs
+        finally:
+            stop()
+            pool.shutdown(cancel_futures=True)
+        return
+    from ccn.runs.cluster import connected
+
+    with connected(cluster, jobs) as client:
+        submit: Any = client.get_executor(pure=False).submit
+        try:
+            yield submit, max(1, sum(client.nthreads().values()))
+        finally:
+            client.run(stop)

@@ -1,0 +1,77 @@
+"""The picture of a training run: how the loss fell, and what the test part's answers are worth."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccn.learning.task import Floats, Task
+
+__all__ = ["draw_run"]
+
+
+def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions: Floats) -> bool:
+    """Draw a run; False where matplotlib is not installed.
+
+    The losses of all members, then for each target (up to five) predictions against measured values, or how often each
+    class was taken for each.
+    """
+    if find_spec("matplotlib") is None:
+        return False
+    from matplotlib.figure import Figure  # without pyplot, which would choose a window
+
+    with history.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = task.targets[:5] if len(targets) else ()
+    figure: Any = Figure(figsize=(4.2 * ((len(rows) > 0) + len(names)), 3.8), layout="constrained")
+    if not figure.get_figwidth():
+        return False
+    panels = iter(np.atleast_1d(figure.subplots(1, (len(rows) > 0) + len(names))))
+    if rows:
+        _losses(next(panels), rows)
+    for i, name in enumerate(names):
+        panel = next(panels)
+        there = ~np.isnan(targets[:, i])
+        y, p = targets[there, i], predictions[there] if task.kind in ("binary", "multiclass") else predictions[there, i]
+        if task.kind == "regression":
+            _scatter(panel, y, p)
+        else:
+            guess = p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(int)
+            _confusion(panel, y.astype(int), guess, [str(c) for c in task.classes])
+        panel.set_title(f"{name}, test part")
+    figure.savefig(path, dpi=120)
+    return True
+
+
+def _losses(panel: Any, rows: list[dict[str, str]]) -> None:
+    for member in dict.fromkeys(row["member"] for row in rows):
+        own = [row for row in rows if row["member"] == member]
+        epochs = [int(row["epoch"]) for row in own]
+        for key, colour in (("train_loss", "C0"), ("validation_loss", "C1")):
+            if own[0].get(key):
+                label = key.removesuffix("_loss") if member == rows[0]["member"] else None
+                panel.plot(epochs, [float(row[key]) for row in own], colour, lw=1, label=label)
+    panel.set(xlabel="epoch", ylabel="loss", title="training", yscale="log")
+    panel.legend()
+
+
+def _scatter(panel: Any, y: Floats, p: Floats) -> None:
+    both = np.concatenate([y, p])
+    ends = [both.min(), both.max()] if len(both) else []
+    panel.plot(ends, ends, "0.7", lw=1, zorder=0)
+    panel.scatter(y, p, s=8, alpha=0.5, linewidths=0)
+    panel.set(xlabel="measured", ylabel="predicted", aspect="equal")
+
+
+def _confusion(panel: Any, y: Any, guess: Any, classes: list[str]) -> None:
+    count = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(count, (y, guess), 1)
+    panel.imshow(count, cmap="Blues")
+    for (i, j), k in np.ndenumerate(count):
+        panel.text(j, i, str(k), ha="center", va="center", color="white" if k > count.max() / 2 else "black")
+    places = range(len(classes))
+    panel.set(xlabel="predicted", ylabel="true", xticks=places, yticks=places, xticklabels=classes, yticklabels=classes)

@@ -1,0 +1,234 @@
+"""The configuration of a run: everything that decides its result, as plain values in a TOML file.
+
+Flags come before the file, the file before the recipe. The file that a run writes names every field, also
+those that are off (``none``), so that it says the same whatever the defaults of a later version are.
+
+>>> c = resolve("molecules.csv", {"training": {"epochs": 5}, "data": {"target_columns": ["pce"]}})
+>>> c.recipe.training.epochs, c.data.target_columns
+(5, ('pce',))
+>>> parse(to_toml(c), "here") == to_dict(c)
+True
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from ccn.errors import ConfigurationError
+from ccn.training.machine import Machine
+from ccn.training.recipe import RECIPES, SECTIONS, Recipe, plain
+from ccn.training.recipe import recipe as named
+
+__all__ = ["Config", "Data", "Splitting", "merged", "parse", "read_config", "resolve", "to_dict", "to_toml"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which columns of a table mean what; what is not named is found."""
+
+    target_columns: tuple[str, ...] = ()
+    smiles_column: str | None = None
+    weight_column: str | None = None
+    group_column: str | None = None
+    split_column: str | None = None
+    id_column: str | None = None
+    task: Literal["classification", "regression"] | None = None
+    class_weight: Literal["balanced"] | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Splitting:
+    """How rows are dealt to training, validation and test."""
+
+    split: Literal["random", "stratified", "scaffold", "column"] | None = None
+    fractions: tuple[float, ...] = (0.8, 0.1, 0.1)
+    splits_file: str | None = None
+    duplicates: Literal["together", "ignore"] = "together"
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole configuration.
+
+    Attributes:
+        method: ``ccn``, or one of :data:`ccn.methods.METHODS`, which has a recipe of its own.
+        threads: of torch, None leaving its own number.
+        left: settings of the recipe that were not given and that the method chooses on validation; they are left out
+            of files.
+
+    """
+
+    source: str
+    recipe: Recipe
+    data: Data = field(default_factory=Data)
+    splitting: Splitting = field(default_factory=Splitting)
+    machine: Machine = field(default_factory=Machine)
+    method: str = "ccn"
+    seed: int = 0
+    threads: int | None = None
+    left: tuple[str, ...] = ()
+
+
+SINGLE = ("source", "method", "recipe", "seed", "threads")
+OWN = {"data": Data, "splitting": Splitting, "machine": Machine}
+
+
+def resolve(
+    source: str | None = None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+    file: Mapping[str, Any] | None = None,
+    **single: Any,
+) -> Config:
+    """The configuration from flags (``given``, and ``recipe``, ``seed``, ``threads``) and a parsed file.
+
+    What is None in ``single`` is not given.
+    """
+    file, given = dict(file or {}), given or {}
+    file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
+    if file.get("source") is None:
+        raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
+    method = str(file.get("method", "ccn"))
+    made = named(str(file.get("recipe", "default"))) if method == "ccn" else _recipe_of(method, file, given)
+    own = {name: kind() for name, kind in OWN.items()}
+    for section in (file, given):
+        for name, values in section.items():
+            if name in SINGLE:
+                continue
+            if name not in (*OWN, *SECTIONS) or not isinstance(values, Mapping):
+                known = ", ".join((*SINGLE, *(f"[{s}]" for s in (*OWN, *SECTIONS))))
+                raise ConfigurationError(f"{name}: not a setting of a run; a configuration has {known}")
+            chosen = {k: None if v == "none" else v for k, v in values.items()}
+            if name in SECTIONS:
+                made = made.override(**{f"{name}__{k}": v for k, v in chosen.items()})
+            else:
+                own[name] = _changed(own[name], name, chosen)
+    seed, threads = file.get("seed", 0), file.get("threads", "none")
+    return Config(
+        str(file["source"]),
+        made,
+        **own,
+        method=method,
+        seed=_whole("seed", seed, 0),
+        threads=None if threads == "none" else _whole("threads", threads, 1),
+        left=_left(method, file, given),
+    )
+
+
+def _left(method: str, *sections: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a method chooses of itself, but for what was given."""
+    if method == "ccn":
+        return ()
+    from ccn.methods.model import choices_of
+
+    named = {key for section in sections for name in SECTIONS for key in section.get(name, ())}
+    return tuple(sorted(choices_of(method) - named))
+
+
+def _recipe_of(method: str, file: Mapping[str, Any], given: Mapping[str, Any]) -> Recipe:
+    """The recipe that a method has of itself; an error if settings are given that the method has not."""
+    from ccn.methods.model import recipe_of
+
+    if "recipe" in file:
+        raise ConfigurationError(f"method {method} has a recipe of its own; leave out --recipe, or --method")
+    has = _settings_of(method)
+    for section, values in (*file.items(), *given.items()):
+        unknown = [key for key in values if key not in has.get(section, ())] if section in SECTIONS else []
+        if unknown:
+            raise ConfigurationError(f"[{section}] {unknown[0]}: the method {method} has no such setting; leave it out")
+    return recipe_of(method)
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two parsed files as one; what the second says comes first."""
+    sections = {k: {**base[k], **v} for k, v in over.items() if isinstance(v, dict) and isinstance(base.get(k), dict)}
+    return {**base, **over, **sections}
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(f"{name}={value!r}: it must be a whole number from {least}")
+    return value
+
+
+def _changed(section: Any, name: str, values: Mapping[str, Any]) -> Any:
+    known = [f.name for f in fields(section)]
+    for key in values:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+            raise ConfigurationError(f"[{name}] {key}: there is no such setting; {hint}")
+    return replace(section, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+
+
+def to_dict(config: Config) -> dict[str, Any]:
+    """Plain data for TOML and JSON; ``none`` stands for None."""
+    how = {"recipe": config.recipe.name} if config.method == "ccn" else {"method": config.method}
+    single = {"source": config.source, **how, "seed": config.seed, "threads": config.threads}
+    sections = {name: getattr(config, name) for name in OWN} | {n: getattr(config.recipe, n) for n in SECTIONS}
+    out: dict[str, Any] = {key: _none(value) for key, value in single.items()}
+    has = _settings_of(config.method)
+    for name, section in sections.items():
+        named = [f.name for f in fields(section) if name in OWN or f.name in has.get(name, ())]
+        named = [key for key in named if name in OWN or key not in config.left]
+        if named:
+            out[name] = {key: _none(plain(getattr(section, key))) for key in named}
+    return out
+
+
+def _settings_of(method: str) -> Mapping[str, Collection[str]]:
+    if method == "ccn":
+        return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
+    from ccn.methods.model import settings_of
+
+    return settings_of(method)
+
+
+def _none(value: Any) -> Any:
+    return "none" if value is None else value
+
+
+def to_toml(config: Config) -> str:
+    """The configuration as a TOML file."""
+    lines = []
+    for key, value in to_dict(config).items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *(f"{k} = {_toml(v)}" for k, v in value.items())]
+        else:
+            lines.append(f"{key} = {_toml(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """One value: JSON's numbers, strings and lists are TOML's too; a mapping becomes an inline table."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    """A configuration from the text of a TOML file."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{where}: not a TOML file ({error})") from None
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """A configuration file as plain data, for :func:`resolve`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as a configuration file ({error})") from None
+    found = parse(text, str(path))
+    if "recipe" in found and found["recipe"] not in RECIPES:
+        raise ConfigurationError(f"{path}: recipe {found['recipe']!r} is not known; choose from {', '.join(RECIPES)}")
+    return found

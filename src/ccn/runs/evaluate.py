@@ -1,0 +1,76 @@
+"""A model on data with known targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.datasets import Dataset, load, options_of
+from ccn.errors import ConfigurationError, DataError
+from ccn.learning.model import Model
+from ccn.learning.targets import class_numbers
+from ccn.runs.train import coverage
+
+__all__ = ["evaluate_on"]
+
+
+def evaluate_on(
+    model: Model,
+    source: str,
+    *,
+    targets: Sequence[str] | None = None,
+    smiles_column: str | None = None,
+    level: float = 0.9,
+    strict: bool = False,
+) -> tuple[Dataset, dict[str, Any]]:
+    """The data set that was read, and rows, metrics and coverage of the intervals on it."""
+    names = tuple(targets or model.task.targets)
+    if len(names) != len(model.task.targets):
+        raise ConfigurationError(
+            f"{len(names)} targets are named, the model has {len(model.task.targets)}: {', '.join(model.task.targets)}"
+        )
+    data = _read(model, source, names, smiles_column, strict)
+    known = _encoded(model, data)
+    rows = np.flatnonzero(~np.isnan(known).all(axis=1))
+    if not len(rows):
+        raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
+    graphs = model.inputs.vertices(model.inputs.align(data).select(rows))
+    found = {"rows": len(rows), "metrics": model.evaluate(graphs, known[rows])}
+    return data, found | {"interval": coverage(model, graphs, known[rows], level)}
+
+
+def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | None, strict: bool) -> Dataset:
+    options: dict[str, Any] = {}
+    taken = options_of(source)
+    if "features" in taken:
+        if model.inputs.molecules is None:
+            raise ConfigurationError(
+                f"{source}: a table of molecules, but the model was trained on graphs with features of their own"
+            )
+        options |= {"features": model.inputs.molecules, "hydrogens": model.inputs.hydrogens}
+    if smiles_column is not None:
+        options["smiles_column"] = smiles_column
+    if "target_columns" in taken:
+        kind = "regression" if model.task.kind == "regression" else "classification"
+        options |= {"target_columns": list(names), "task": kind, "strict": strict}
+    else:
+        options["targets"] = list(names)
+    return load(source, **options)
+
+
+def _encoded(model: Model, data: Dataset) -> NDArray[np.float64]:
+    """The targets with classes numbered as in the model."""
+    if model.task.kind == "regression":
+        return data.targets
+    number = class_numbers(data.classes, model.task.classes)
+    if np.isnan(number).any():
+        unknown = data.classes[int(np.isnan(number).argmax())]
+        known = ", ".join(map(str, model.task.classes))
+        raise DataError(f"{data.name}: the model has never seen the class {unknown!r}; it knows {known}")
+    out = np.full_like(data.targets, np.nan)
+    there = ~np.isnan(data.targets)
+    out[there] = number[data.targets[there].astype(int)]
+    return out

@@ -1,0 +1,106 @@
+"""Channels of A: formulas against numpy, in the dtype of the network, and caches that see every change."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ccn
+from ccn.engine.aggregate import _cells
+from ccn.engine.cpu.compiled import _transposition
+from ccn.engine.matrices import Matrices
+from ccn.engine.scratch import release
+from ccn.errors import ConfigurationError, GraphError
+from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
+from ccn.testing import random_graph
+
+
+def _formula(channel: Any, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    r, c = np.abs(a).sum(1), np.abs(a).sum(0)
+    r, c = np.where(r > 0, r, 1), np.where(c > 0, c, 1)
+    if isinstance(channel, Power):
+        return np.linalg.matrix_power(a, channel.p)
+    if isinstance(channel, Normalised):
+        return a / r[:, None] if channel.kind == "random_walk" else a / np.sqrt(np.outer(r, c))
+    return a
+
+
+@pytest.mark.parametrize("channel", [Weights(), Normalised(), Normalised("random_walk"), Power(2), Power(3)], ids=str)
+@pytest.mark.parametrize("kind", ["unweighted", "int", "float32", "float64", "directed"])
+def test_channels_are_their_formula_in_the_asked_dtype(channel: Any, kind: str) -> None:
+    g = random_graph(6, np.random.default_rng(0), density=0.6, directed=kind == "directed")
+    weights = None
+    if kind != "unweighted":
+        weights = torch.arange(1, len(g.edges) + 1).to(getattr(torch, kind, torch.float64))
+    g = ccn.Graph(g.edges, g.features, weights=weights, directed=g.directed)
+    a = np.zeros((6, 6))
+    for i, (u, v) in enumerate(g.edges.tolist()):
+        a[u, v] = 1 if weights is None else float(weights[i])
+        if not g.directed:
+            a[v, u] = a[u, v]
+    expected = _formula(channel, a)
+    dense = channel.dense(g, torch.float64)[0]
+    places, values = channel.sparse(ccn.batch([g]), torch.float64)
+    spread = np.zeros((6, 6))
+    spread[places[0], places[1]] = values[:, 0].numpy()
+    for got in (dense.numpy(), spread):
+        np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-14)
+
+
+def test_edge_features_are_one_matrix_per_column() -> None:
+    g = random_graph(5, np.random.default_rng(1), edge_features=2)
+    dense = EdgeFeatures(2).dense(g, torch.float64)
+    assert g.edge_features is not None
+    for i, (u, v) in enumerate(g.edges.tolist()):
+        torch.testing.assert_close(dense[:, u, v], g.edge_features[i])
+        torch.testing.assert_close(dense[:, v, u], g.edge_features[i])
+    with pytest.raises(GraphError, match="reads 3 edge features, the graphs have 2"):
+        EdgeFeatures(3).dense(g, torch.float64)
+
+
+def test_bad_settings_are_errors() -> None:
+    with pytest.raises(ConfigurationError, match="symmetric"):
+        Normalised("both")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        Power(0)
+
+
+def test_new_weights_on_one_batch_are_always_seen() -> None:
+    """Tensors come and go, and addresses are used again: the cache must not be taken in."""
+    edges = [(0, 1), (1, 2)]
+    batch = ccn.batch([ccn.Graph(edges, n=3, weights=[1.0, 1.0])])
+    net = ccn.CCN(1, channels=4)
+    with torch.no_grad():
+        for _ in range(20):
+            batch.weights = torch.rand(2) + 0.1
+            fresh = net([ccn.Graph(edges, n=3, weights=batch.weights.clone())])
+            torch.testing.assert_close(net(batch), fresh)
+            batch.weights.add_(1)
+            torch.testing.assert_close(net(batch), net([ccn.Graph(edges, n=3, weights=batch.weights.clone())]))
+
+
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0]])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_inference_mode_then_training_and_training_then_inference_mode(
+    weights: Any, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(Matrices, "compiled", lambda self, f: False)
+    edges = [(0, 1), (1, 2)]
+    net = ccn.CCN(1, channels=4)
+    batch = ccn.batch([ccn.Graph(edges, n=3, weights=weights)])
+    for kept in (_cells, _transposition):  # whatever ran before in this process
+        kept.cache_clear()
+    release()
+    with torch.inference_mode():
+        first = net(batch).clone()
+        made_there = net([ccn.Graph(edges, n=3, weights=weights)]).clone()
+    again = net(batch)
+    again.sum().backward()
+    torch.testing.assert_close(first, again.detach())
+    torch.testing.assert_close(made_there, again.detach())
+    other = ccn.batch([ccn.Graph(edges, n=3, weights=weights)])
+    net(other).sum().backward()
+    with torch.inference_mode():
+        torch.testing.assert_close(net(other), first)

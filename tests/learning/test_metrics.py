@@ -1,0 +1,52 @@
+"""Metrics: known values, missing targets left out, and NaN where the targets do not define one."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ccn.learning.metrics import better, headline, metrics
+from ccn.learning.task import Task, make_task
+
+NAN = float("nan")
+BINARY = Task("binary", ("c",), (0, 1))
+
+
+def test_regression_over_several_targets_with_missing_ones() -> None:
+    y = np.array([[0.0, 1.0], [2.0, NAN], [4.0, 3.0]])
+    task = make_task(y, classification=False, names=["a", "b"])
+    found = metrics(task, y, y + np.array([1.0, -2.0]), each=True)
+    assert (found["mae"], found["rmse"]) == (1.5, 1.5)
+    assert (found["mae[a]"], found["rmse[b]"]) == (1.0, 2.0)
+    assert found["r2[a]"] == pytest.approx(1 - 3 / 8)
+    assert headline(task) == "mae"
+
+
+def test_classes_known_by_heart() -> None:
+    y = np.array([[0.0], [0.0], [1.0], [1.0], [NAN]])
+    p = np.array([0.1, 0.6, 0.4, 0.9, 0.5])
+    found = metrics(BINARY, y, np.stack([1 - p, p], axis=1))
+    assert found["accuracy"] == 0.5
+    assert found["roc_auc"] == 0.75
+    assert found["pr_auc"] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["mcc"] == 0.0
+    three = Task("multiclass", ("c",), ("x", "y", "z"))
+    assert metrics(three, np.array([[0.0], [1.0], [1.0]]), np.eye(3)[[0, 1, 1]])["roc_auc"] == 1.0
+
+
+def test_one_class_or_no_row_at_all_is_nan_and_no_error() -> None:
+    found = metrics(BINARY, np.array([[1.0], [1.0]]), np.array([[0.2, 0.8], [0.7, 0.3]]))
+    assert found["accuracy"] == 0.5
+    assert all(math.isnan(found[name]) for name in ("roc_auc", "pr_auc", "mcc"))
+    assert all(math.isnan(v) for v in metrics(BINARY, np.array([[NAN]]), np.array([[0.5, 0.5]])).values())
+    labels = Task("multilabel", ("p", "q"), (0, 1))
+    y = np.array([[0.0, 1.0], [1.0, 1.0]])
+    assert metrics(labels, y, np.array([[0.1, 0.9], [0.8, 0.9]]))["roc_auc"] == 1.0
+
+
+def test_better_knows_which_way_is_up() -> None:
+    assert better("loss", 1.0, None)
+    assert better("mae", 1.0, 2.0)
+    assert better("accuracy", 2.0, 1.0)
+    assert not better("accuracy", 1.0, 1.0)
+    assert not better("loss", NAN, None)

@@ -1,0 +1,58 @@
+"""Networks as methods: a fit that was cut goes on, and ends where one that was not ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from labelled import labelled
+
+from ccn.methods import load, method
+
+SETTINGS = {"epochs": 4, "batch_size": 8, "members": 2}
+
+
+def made(**options: Any) -> Any:
+    return method("ngf", "regression", settings=SETTINGS, **options)
+
+
+def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None:
+    graphs = labelled(30, seed=3)
+    y = np.array([float(g.n) for g in graphs])
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        whole = made().fit(graphs, y)
+        folder = str(tmp_path / "kept")
+        made(folder=folder, time_limit=1e-9).fit(graphs, y)
+        assert len(list(Path(folder).glob("0-*/checkpoint-*"))) >= 2
+        again = made(folder=folder).fit(graphs, y)
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(again.predict(graphs), whole.predict(graphs))
+    assert [row["epoch"] for row in again.history_] == [1, 2, 3, 4]
+    assert again.earlier_ >= 0
+    done = made(folder=folder).fit(graphs, y)  # nothing is left to do
+    np.testing.assert_array_equal(done.predict(graphs), whole.predict(graphs))
+    # What other data have left there is put away, and no file tells where it was.
+    other = made(folder=folder).fit(graphs, -y)
+    assert other.predict(graphs).mean() < 0
+    assert load(other.save(tmp_path / "model")).folder is None
+
+
+def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = labelled(30, seed=3)
+    y = np.array([float(g.n) for g in graphs])
+    rates: tuple[dict[str, Any], ...] = ({"learning_rate": 1e-5}, {"learning_rate": 1e-2})
+    alone = made(choices=rates[1:]).fit(graphs, y)
+    monkeypatch.setattr("ccn.methods.network._MANY", 20)
+    monkeypatch.setattr("ccn.methods.network._FEW", (20, 20))
+    drawn = made(choices=rates, folder=str(tmp_path)).fit(graphs, y)
+    assert drawn.chosen_ == [rates[1]]
+    assert {f.name for f in tmp_path.iterdir()} == {"0-0-few", "0-1-few", "1-0-few", "1-1-few", "1-0", "1-1"}
+    np.testing.assert_allclose(drawn.predict(graphs), alone.predict(graphs), rtol=1e-5)

@@ -1,0 +1,40 @@
+"""What tables say of the methods in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from made_up import qm9, record
+
+from ccn.paper.tables import table
+from ccn.training.recipe import recipe, to_dict
+
+
+def test_settings_that_a_data_set_changed_are_said() -> None:
+    config = {"recipe": {"training": {"members": 2}}, "options": {"settings": {"members": 2, "epochs": 60}}}
+    made = table("kernels", [record("NCI109", "ccn-2-default", test=0.5, config=config)])
+    assert "ccn-2-default on NCI109: ensembles of 2 networks, epochs 60." in made.notes
+
+
+def test_what_the_paper_leaves_out_is_said() -> None:
+    recipe = {"name": "paper", "training": {"batch_size": 64, "epochs": 100}}
+    made = table("kernels", [record("NCI1", m, test=0.5, config={"recipe": recipe}) for m in ("ccn-1", "ccn-2")])
+    said = "ccn-1, ccn-2, where the paper says nothing: batches of 64 graphs, 100 epochs, a first width chosen on "
+    assert said + "validation from 4, 8, 16." in made.notes
+
+
+def test_how_many_networks_there_are_for_several_targets_is_said() -> None:
+    together = qm9("ccn-2", 0.3, chosen=[{}], targets="one network for all")
+    made = table("qm9", [together, qm9("wl", 0.6, chosen=[{}] * 13), qm9("floor", 0.2)])
+    assert "One network for all targets: ccn-2." in made.notes
+    assert "A model of its own for each target: wl." in made.notes
+
+
+def test_a_recipe_that_has_changed_since_is_said() -> None:
+    def notes(**settings: Any) -> tuple[str, ...]:
+        made = recipe("default", order=3, **settings).for_task(classification=True)
+        config = {"recipe": to_dict(made), "options": {"settings": {"members": 5}}}
+        return table("kernels", [record("PTC", "ccn-3-default", test=0.5, config=config)]).notes
+
+    assert "ccn-3-default on PTC, before its recipe changed: norm none." in notes(members=5, norm=None)
+    assert not any("before its recipe changed" in note for note in notes(members=5))

@@ -1,0 +1,55 @@
+"""The same chunks on Dask, with a worker killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import ccn
+from ccn.errors import ConfigurationError
+from ccn.runs.predict import Options, predict_file
+
+distributed = pytest.importorskip("distributed")
+# Dask's own servers complain about the connection to the worker that is killed.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
+    smiles = [f"{'C' * (1 + i // 2)}{'ON'[i % 2]}" for i in range(20)]
+    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
+    model = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path / "m.safetensors")
+    table = tmp_path / "t.csv"
+    table.write_text("smiles\n" + "\n".join(f"{'C' * (i % 17)}{('O', 'N', 'C1')[i % 3]}" for i in range(600)) + "\n")
+    predict_file(model, str(table), tmp_path / "here.csv", Options(threads=1, chunk=20))
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
+    ) as cluster:
+        with distributed.Client(cluster) as client:
+            workers = list(client.run(os.getpid).values())
+        killed: list[int] = []
+
+        def kill(rows: int) -> None:
+            if not killed:
+                os.kill(workers[0], signal.SIGKILL)
+                killed.append(rows)
+
+        options = Options(cluster=cluster.scheduler_address, chunk=20)
+        done = predict_file(model, str(table), tmp_path / "there.csv", options, tell=kill)
+    assert killed == [20]
+    assert done.rows == 600
+    assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+
+
+def test_no_scheduler_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ccn.runs import cluster
+    from ccn.runs.workers import Job
+
+    (tmp_path / "m").touch()
+    with (
+        pytest.raises(ConfigurationError, match="no Dask scheduler answers"),
+        cluster.cluster("nonsense://nowhere", tmp_path / "m", Job(), 1),
+    ):
+        pass

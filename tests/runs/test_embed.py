@@ -1,0 +1,86 @@
+"""Embeddings in every format: those of the model, and the same after a cut."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ccn
+from ccn.errors import ConfigurationError
+from ccn.runs import output
+from ccn.runs.embed import embed_file
+from ccn.runs.predict import Options
+
+SMILES = [f"{'C' * (1 + i % 7)}{'ON'[i % 2]}" for i in range(30)]
+ONE = Options(threads=1, chunk=7)
+
+
+@pytest.fixture(scope="module")
+def net() -> Any:
+    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
+    return net.fit(SMILES, np.arange(30.0))
+
+
+@pytest.fixture(scope="module")
+def model(net: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = net.save(tmp_path_factory.mktemp("m") / "m.safetensors")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    path.write_text("i,smiles\n" + "".join(f"{i},{s}\n" for i, s in enumerate([*SMILES, "C1"])))
+    return path
+
+
+def numbers(path: Path) -> Any:
+    if path.suffix == ".npy":
+        return np.load(path, allow_pickle=False)
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as parquet
+
+        found = parquet.read_table(path).to_pydict()
+        assert found["i"] == [str(i) for i in range(31)]
+        assert found["reason"][-1].startswith("not a SMILES")
+        columns = [found[name] for name in found if name.startswith("e")]
+        assert all(column[-1] is None for column in columns)
+        return np.array(columns, dtype=np.float32).T
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return np.array([[float(v or "nan") for k, v in r.items() if k.startswith("e")] for r in rows], dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.npy", "e.parquet"])
+def test_a_cut_file_of_any_format_goes_on(
+    name: str, net: Any, model: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(output, "_EVERY", 0.0)
+    out = tmp_path / name
+
+    def stop(rows: int) -> None:
+        if rows == 14:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        embed_file(model, str(table), out, ONE, tell=stop)
+    with (tmp_path / f"{name}.part").open("ab") as part:
+        part.write(b"half")
+    done, width = embed_file(model, str(table), out, ONE, resume=True)
+    assert (done.rows, done.before, done.without) == (31, 14, 1)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    found = numbers(out)
+    assert found.shape == (31, width)
+    assert np.isnan(found[-1]).all()
+    np.testing.assert_allclose(found[:-1], net.transform(SMILES), rtol=1e-5)
+
+
+def test_other_formats_are_refused(model: Path, table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"as \.parquet, \.csv, \.tsv or \.npy"):
+        embed_file(model, str(table), tmp_path / "e.xlsx")

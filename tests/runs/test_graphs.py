@@ -1,0 +1,84 @@
+"""A model of graphs with labels reads those of other files as it read those of training."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ccn.errors import ConfigurationError
+from ccn.learning.model_file import load
+from ccn.runs.config import resolve
+from ccn.runs.evaluate import evaluate_on
+from ccn.runs.predict import Options, predict_file
+from ccn.runs.train import train_run
+
+ONE = Options(threads=1, chunk=4)
+
+
+def path_graph(labels: str, **more: Any) -> dict[str, Any]:
+    return {"edges": [[i, i + 1] for i in range(len(labels) - 1)], "labels": list(labels), **more}
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("graphs")
+    words = ["a" * (1 + i % 5) + "b" * (1 + i % 3) + "c" * (i % 2) for i in range(30)]
+    train = write(folder / "train.jsonl", *(path_graph(w, target=len(w) + 0.5) for w in words))
+    given = {
+        "network": {"order": 1, "levels": 1, "channels": 4, "hidden": 8},
+        "training": {"epochs": 1, "batch_size": 16},
+    }
+    return train_run(resolve(str(train), given, threads=1), folder / "run").folder
+
+
+def test_json_lines_keep_what_they_hold_and_labels_their_columns(run: Path, tmp_path: Path) -> None:
+    first = path_graph("aabc", id="x")
+    all_labels = [first, path_graph("bb"), "nonsense", path_graph("c"), {"n": 2}]
+    few = [path_graph("bb"), path_graph("bbz")]
+    predict_file(run, str(write(tmp_path / "a.jsonl", *all_labels)), tmp_path / "out.jsonl", ONE)
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found[0] == {**first, "target_pred": found[0]["target_pred"], "reason": None}
+    assert [type(one["target_pred"]) for one in found] == [float, float, type(None), float, type(None)]
+    assert found[2]["graph"] == "nonsense"
+    assert "not JSON" in found[2]["reason"]
+    assert "'edges'" in found[4]["reason"]
+    # In a file with fewer labels b is the first of them, and z one that training has not seen.
+    predict_file(run, str(write(tmp_path / "b.jsonl", *few)), tmp_path / "out.csv", ONE)
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert json.loads(rows[0]["graph"]) == few[0]
+    assert float(rows[0]["target_pred"]) == pytest.approx(found[1]["target_pred"], rel=1e-6)
+    assert rows[1]["target_pred"]
+    assert load(run).inputs.vertex_names == ("label=a", "label=b", "label=c")
+
+
+def test_evaluation_finds_the_columns_too(run: Path, tmp_path: Path) -> None:
+    lines = [path_graph(w, target=len(w) + 0.5) for w in ("bc", "bcc", "bbc")]
+    _, found = evaluate_on(load(run), str(write(tmp_path / "t.jsonl", *lines)))
+    predict_file(run, str(tmp_path / "t.jsonl"), tmp_path / "out.jsonl", ONE)
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    away = [abs(r["target_pred"] - r["target"]) for r in rows]
+    assert found["metrics"]["mae"] == pytest.approx(sum(away) / 3, rel=1e-5)
+
+
+def test_a_pipe_of_graphs(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(path_graph("ab")).encode())))
+    predict_file(run, "-", "-", ONE)
+    assert json.loads(capsys.readouterr().out)["target_pred"]
+
+
+def test_molecules_are_not_graphs_with_features_of_their_own(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("smiles\nCCO\n")
+    with pytest.raises(ConfigurationError, match=r"trained on graphs; give it a \.jsonl file"):
+        predict_file(run, str(tmp_path / "m.csv"), tmp_path / "out.csv")

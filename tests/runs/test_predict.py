@@ -1,0 +1,103 @@
+"""Long tables: the same rows however they are cut, killed and shared out."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import ccn
+from ccn.errors import ConfigurationError, FileError
+from ccn.runs import output
+from ccn.runs.predict import Options, predict_file
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
+    smiles = [f"{'C' * (1 + i // 2)}{'ON'[i % 2]}" for i in range(20)]
+    path: Path = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path_factory.mktemp("m") / "m.safetensors")
+    return path
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("t") / "long.csv"
+    rows = (f"{i},{'C' * (i % 17)}{('O', 'N', 'C1')[i % 3]}" for i in range(300))
+    path.write_text("i,smiles\n" + "\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(model: Path, table: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    out = tmp_path_factory.mktemp("o") / "out.csv"
+    done = predict_file(model, str(table), out, Options(threads=1, chunk=50))
+    assert (done.rows, done.without, done.before) == (300, 100, 0)
+    return out.read_bytes()
+
+
+def test_processes_give_the_same_rows(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
+    predict_file(model, str(table), tmp_path / "out.csv", Options(threads=2, chunk=50))
+    assert (tmp_path / "out.csv").read_bytes() == expected
+
+
+def test_a_cut_prediction_goes_on(
+    model: Path, table: Path, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "_EVERY", 0.0)
+    out, options = tmp_path / "out.csv", Options(threads=1, chunk=50)
+
+    def stop(rows: int) -> None:
+        if rows == 150:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        predict_file(model, str(table), out, options, tell=stop)
+    with out.with_name("out.csv.part").open("a") as part:
+        part.write("half a ro")  # which a kill may leave
+    with pytest.raises(FileError, match="add --resume"):
+        predict_file(model, str(table), out, options)
+    with pytest.raises(FileError, match="another input, model"):
+        predict_file(model, str(table), out, Options(threads=1, interval=0.1), resume=True)
+    done = predict_file(model, str(table), out, options, resume=True)
+    assert done.before == 150
+    assert out.read_bytes() == expected
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv"]
+
+
+def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    script = (
+        "import sys, time\nfrom ccn.runs import output, predict as stream\noutput._EVERY = 0.0\n"
+        "stream.predict_file(*sys.argv[1:4], stream.Options(threads=1, chunk=50), tell=lambda n: time.sleep(0.2))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script, str(model), str(table), str(out)])
+    record = out.with_name("out.csv.progress")
+    began = time.monotonic()
+    while (not record.exists() or '"rows": 0' in record.read_text()) and time.monotonic() - began < 60:
+        time.sleep(0.02)
+    os.kill(child.pid, signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    done = predict_file(model, str(table), out, Options(threads=1, chunk=70), resume=True)
+    assert done.before > 0
+    # Another number of rows at a time is another order of sums: the same to rounding.
+    found, sought = (list(csv.DictReader(text.decode().splitlines())) for text in (out.read_bytes(), expected))
+    for a, b in zip(found, sought, strict=True):
+        values = [float(row.pop("y_pred") or "nan") for row in (a, b)]
+        assert a == b
+        assert values[0] == pytest.approx(values[1], rel=1e-6, nan_ok=True)
+
+
+def test_what_cannot_be_is_refused_at_once(model: Path, table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"as \.csv or \.tsv"):
+        predict_file(model, str(table), tmp_path / "out.xlsx")
+    with pytest.raises(ConfigurationError, match="no such folder"):
+        predict_file(model, str(table), tmp_path / "nowhere" / "out.csv")
+    with pytest.raises(ConfigurationError, match="more than 0 and less than 1"):
+        predict_file(model, str(table), tmp_path / "out.csv", Options(interval=90))

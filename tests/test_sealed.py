@@ -1,0 +1,59 @@
+"""Sealed files: what is read is what was written, and a file with any byte changed is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ccn import sealed
+from ccn.errors import FileError
+
+TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor(3), "none": torch.zeros(0, 2)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "x.safetensors"
+    sealed.write(file, "ccn test", 2, TENSORS, {"n": [1, 2.5, "é"]})
+    return file
+
+
+def test_tensors_and_data_come_back(path: Path) -> None:
+    version, tensors, data = sealed.read(path, "ccn test", 2)
+    assert (version, data) == (2, {"n": [1, 2.5, "é"]})
+    assert tensors.keys() == TENSORS.keys()
+    assert all(torch.equal(tensors[k], TENSORS[k]) for k in TENSORS)
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_any_cut_and_any_changed_byte_is_refused(path: Path) -> None:
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for cut in (0, 1, 7, 9, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(FileError, match=r"x\.safetensors"):
+            sealed.read(path, "ccn test", 2)
+    for place in rng.choice(len(whole), 60, replace=False):
+        changed = bytearray(whole)
+        changed[place] ^= int(rng.integers(1, 256))
+        path.write_bytes(bytes(changed))
+        try:
+            _, tensors, data = sealed.read(path, "ccn test", 2)
+        except FileError:
+            continue
+        # What is left are bytes without meaning, such as a blank in the header's padding.
+        assert data == {"n": [1, 2.5, "é"]}
+        assert all(torch.equal(tensors[k], TENSORS[k]) for k in TENSORS)
+    path.write_bytes(whole + b"x")
+    with pytest.raises(FileError):
+        sealed.read(path, "ccn test", 2)
+
+
+def test_another_kind_and_a_newer_version_are_told(path: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"not a ccn model \(it is a ccn test\)"):
+        sealed.read(path, "ccn model", 2)
+    with pytest.raises(FileError, match="version 2, this ccn reads up to 1; install a newer ccn"):
+        sealed.read(path, "ccn test", 1)
+    with pytest.raises(FileError, match="no such file"):
+        sealed.read(tmp_path / "y", "ccn test", 1)
