@@ -14,7 +14,9 @@ from statistics import fmean
 
 from ccn.datasets import load
 from ccn.datasets.splits import paper_splits
-from ccn.methods.covariant import Covariant
+from ccn.learning.examples import Examples
+from ccn.methods import make_method
+from ccn.methods.method import fit
 
 
 def main(names: Sequence[str] = ("MUTAG",), splits: int = 10, epochs: int = 100) -> list[tuple[float, float]]:
@@ -24,12 +26,11 @@ def main(names: Sequence[str] = ("MUTAG",), splits: int = 10, epochs: int = 100)
         data = load(name)
         curves = []
         for number, part in enumerate(paper_splits(data.targets[:, 0], splits)):
-            method = Covariant(
-                "ccn-2", "classification", settings={"channels": 8, "epochs": epochs}, random_state=number
-            )
+            settings = {"channels": 8, "epochs": epochs}
+            method = make_method("ccn-2", classification=True, seed=number, settings=settings)
             # The test part in the place of the validation part: its accuracy after each epoch is in the history.
-            method.fit(data.subset(part.train), validation=data.subset(part.test))
-            curves.append([row["validation_accuracy"] for row in method.history_])
+            _, outcome = fit(method, Examples.of_dataset(data, part.train, part.test))
+            curves.append([row["validation_accuracy"] for row in outcome.history[0]])
         found.append((fmean(c[-1] for c in curves), fmean(max(c) for c in curves)))
         print(f"{name}: last epoch {found[-1][0]:.4f}, best epoch on each test part {found[-1][1]:.4f}", flush=True)
     return found

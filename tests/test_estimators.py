@@ -181,8 +181,9 @@ def test_a_model_of_a_table_reads_smiles_as_the_table_was_read(tmp_path: Path) -
 
 def test_the_recipe_of_the_paper() -> None:
     net = ccn.CCNClassifier("paper", epochs=1, channels=2, random_state=0).fit(SMILES, HALOGEN)
-    assert net.model_.members[0].channels == [2, 4, 8]
-    assert net.model_.options["in_features"] == 11 * 14
+    fitted: Any = net.model_.fitted
+    assert fitted.networks[0].channels == [2, 4, 8]
+    assert fitted.options["in_features"] == 11 * 14
     assert net.predict(["CCF"]).shape == (1,)
 
 
@@ -216,7 +217,7 @@ def test_rows_of_no_weight_teach_nothing() -> None:
     weight = np.ones(35)
     weight[::2] = 0
     spoilt = np.where(weight == 0, 1e3, COUNT)
-    options: dict[str, Any] = {"validation_fraction": 0.0, "settings": {"norm": None, "dropout": 0.0}}
+    options: dict[str, Any] = {"validation_fraction": 0.0, "settings": {"norm": None, "dropout": 0.0}, "epochs": 20}
     one = _regressor(**options).fit(SMILES, spoilt, sample_weight=weight)
     scale = one.model_.task.scale
     assert scale is not None

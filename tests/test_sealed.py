@@ -20,8 +20,10 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_tensors_and_data_come_back(path: Path) -> None:
-    version, tensors, data = sealed.read(path, "ccn test", 2)
-    assert (version, data) == (2, {"n": [1, 2.5, "é"]})
+    held = sealed.read(path, {"ccn test": 2, "ccn other": 1})
+    assert (held.form, held.version, held.data) == ("ccn test", 2, {"n": [1, 2.5, "é"]})
+    tensors = held.tensors
+    assert sealed.read(path, {"ccn test": 2}, tensors=False).tensors == {}
     assert tensors.keys() == TENSORS.keys()
     assert all(torch.equal(tensors[k], TENSORS[k]) for k in TENSORS)
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -33,13 +35,14 @@ def test_any_cut_and_any_changed_byte_is_refused(path: Path) -> None:
     for cut in (0, 1, 7, 9, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         with pytest.raises(FileError, match=r"x\.safetensors"):
-            sealed.read(path, "ccn test", 2)
+            sealed.read(path, {"ccn test": 2})
     for place in rng.choice(len(whole), 60, replace=False):
         changed = bytearray(whole)
         changed[place] ^= int(rng.integers(1, 256))
         path.write_bytes(bytes(changed))
         try:
-            _, tensors, data = sealed.read(path, "ccn test", 2)
+            held = sealed.read(path, {"ccn test": 2})
+            tensors, data = held.tensors, held.data
         except FileError:
             continue
         # What is left are bytes without meaning, such as a blank in the header's padding.
@@ -47,13 +50,13 @@ def test_any_cut_and_any_changed_byte_is_refused(path: Path) -> None:
         assert all(torch.equal(tensors[k], TENSORS[k]) for k in TENSORS)
     path.write_bytes(whole + b"x")
     with pytest.raises(FileError):
-        sealed.read(path, "ccn test", 2)
+        sealed.read(path, {"ccn test": 2})
 
 
 def test_another_kind_and_a_newer_version_are_told(path: Path, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"not a ccn model \(it is a ccn test\)"):
-        sealed.read(path, "ccn model", 2)
+        sealed.read(path, {"ccn model": 2})
     with pytest.raises(FileError, match="version 2, this ccn reads up to 1; install a newer ccn"):
-        sealed.read(path, "ccn test", 1)
+        sealed.read(path, {"ccn test": 1})
     with pytest.raises(FileError, match="no such file"):
-        sealed.read(tmp_path / "y", "ccn test", 1)
+        sealed.read(tmp_path / "y", {"ccn test": 1})

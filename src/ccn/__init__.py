@@ -32,7 +32,7 @@ _NAMES = {
 _MODULES = {
     "adjacency": "ccn.graphs.adjacency",
     "algebra": "ccn.algebra",
-    "baselines": "ccn.methods",  # its name in 0.1
+    "baselines": "ccn.baselines",
     "datasets": "ccn.datasets",
     "engine": "ccn.engine",
     "errors": "ccn.errors",
@@ -96,7 +96,6 @@ if TYPE_CHECKING:
         testing,
         training,
     )
-    from ccn import methods as baselines
     from ccn.algebra.contractions import Contraction, MatrixClass, contractions
     from ccn.errors import CCNError
     from ccn.estimators import CCNClassifier, CCNRegressor

@@ -1,4 +1,4 @@
-"""The scikit-learn face: a classifier and a regressor for molecules and graphs.
+"""The scikit-learn interface: a classifier and a regressor for molecules and graphs, by any method.
 
 Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs,
 or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
@@ -7,9 +7,8 @@ never changed, what is learned has names that end in an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,40 +26,63 @@ from sklearn.utils.validation import check_is_fitted
 
 from ccn.datasets.dataset import Dataset
 from ccn.errors import ConfigurationError
-from ccn.graphs.pack import Pack
+from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
-from ccn.learning.inputs import Inputs, read
+from ccn.learning.examples import Examples, labelled
+from ccn.learning.inputs import Features, Inputs, read
 from ccn.learning.metrics import score
+from ccn.learning.model import Model, Prediction
 from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
 from ccn.learning.task import Floats
-from ccn.methods.fitting import Run, fit, split
-from ccn.training.machine import Machine
-from ccn.training.recipe import Recipe
+from ccn.methods.method import Method, fit
+from ccn.methods.registry import make_method
+from ccn.training.execution import Execution
+from ccn.training.machine import Machine, torch_threads
+from ccn.training.recipe import Recipe, from_dict
 from ccn.training.recipe import recipe as named
 
 __all__ = ["CCNClassifier", "CCNRegressor"]
+
+_RECIPE_FIELDS = (
+    *("order", "levels", "channels", "contractions", "epochs", "batch_size", "learning_rate", "patience", "members"),
+)
+
+
+def _pair(validation: Any) -> tuple[Any, Any]:
+    """Rows and targets of a validation part."""
+    if isinstance(validation, Dataset):
+        return validation, None
+    try:
+        rows, y = validation
+    except (TypeError, ValueError):
+        raise ConfigurationError("validation: give a pair of graphs and targets, or a data set") from None
+    return rows, y
 
 
 # A dataclass writes the constructor that scikit-learn wants: it stores every argument under its name, no more.
 @dataclass(eq=False, repr=False)
 class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """What classifier and regressor share; a setting that is None is as the recipe says."""
+    """What classifier and regressor share; a setting that is None is as the method or its recipe says."""
 
-    recipe: str | Recipe = "default"
+    recipe: str | Recipe | None = None
     _: KW_ONLY
+    method: str = "ccn"
     order: int | None = None
     levels: int | None = None
     channels: int | None = None
     contractions: str | None = None
     features: str | None = None
+    hydrogens: bool | None = None
     epochs: int | None = None
     batch_size: int | None = None
     learning_rate: float | None = None
     patience: int | None = None
     members: int | None = None
     settings: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] | None = None
     validation_fraction: float = 0.1
     time_limit: float | None = None
+    folder: str | Path | None = None
     random_state: int | np.random.RandomState | None = None
     n_jobs: int | None = None
     device: str = "cpu"
@@ -76,96 +98,119 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.non_deterministic = self.random_state is None
         return tags
 
+    def _method(self, seed: int) -> Method:
+        """The method with all that this estimator sets."""
+        given = {name: getattr(self, name) for name in _RECIPE_FIELDS if getattr(self, name) is not None}
+        settings = {**given, **(self.settings or {})}
+        options = {"features": self.features, "hydrogens": self.hydrogens, **(self.options or {})}
+        if settings or self.settings is not None:
+            options["settings"] = settings
+        if self.recipe is not None:
+            options["recipe"] = named(self.recipe)
+        return make_method(self.method, classification=self._classifies, seed=seed, **options)
+
     @property
-    def _jobs(self) -> int:
-        """Processes that parse SMILES; one unless said otherwise, as everywhere in scikit-learn."""
-        return self.n_jobs or 1
+    def _classifies(self) -> bool:
+        return isinstance(self, ClassifierMixin)
 
-    def resolved_recipe(self) -> Recipe:
-        """The recipe with all that this estimator overrides."""
-        own = {
-            "order": self.order,
-            "levels": self.levels,
-            "channels": self.channels,
-            "contractions": self.contractions,
-            "molecules": self.features,
-            "epochs": self.epochs,
-            "batch_size": self.batch_size,
-            "learning_rate": self.learning_rate,
-            "patience": self.patience,
-            "members": self.members,
-        }
-        given = {k: v for k, v in own.items() if v is not None}
-        return named(self.recipe, **given).override(**(self.settings or {}))
-
-    def _fit(self, X: Any, targets: Targets, sample_weight: Any, class_weight: Any) -> None:
-        """Read the graphs, draw the parts and train."""
-        recipe = self.resolved_recipe()
-        of = recipe.features
-        graphs, molecules = (
-            (X.pack, False) if isinstance(X, Dataset) else read(X, of.molecules, of.hydrogens, self._jobs)
-        )
-        if len(targets.values) != len(graphs):
-            raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
-        labelled = np.any(~np.isnan(targets.values), axis=1)
-        if not np.any(labelled):
-            raise ConfigurationError("y has no value that is not missing")
-        graphs, values = graphs.select(np.flatnonzero(labelled)), targets.values[labelled]
+    def _fit(self, X: Any, targets: Targets, sample_weight: Any, class_weight: Any, validation: Any) -> Self:
+        """Read the graphs, draw the parts and fit."""
+        random = self.random_state
+        seed = random if isinstance(random, int) else int(check_random_state(random).randint(2**31 - 1))
+        method = self._method(seed)
         if sample_weight is None and isinstance(X, Dataset):
             sample_weight = X.weights
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if weights is not None and weights.shape != labelled.shape:
-            raise ConfigurationError(
-                f"sample_weight has shape {weights.shape}; give one number for each of the {len(labelled)} rows"
+        examples = self._examples(X, targets, method.reads(), validation)
+        if sample_weight is not None:
+            examples = replace(
+                examples, weights=self._weights(sample_weight, len(targets.values), len(examples.graphs))
             )
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        parts = split(
-            values,
-            self.validation_fraction,
-            seed,
-            classification=targets.classification,
-            calibration=not targets.classification,
+        if class_weight is not None:
+            examples = replace(examples, class_weight=class_weight)
+        if method.validates and validation is None:
+            examples = examples.with_validation(self.validation_fraction, seed, calibration=not self._classifies)
+        execution = Execution(
+            Machine(device=self.device),
+            folder=None if self.folder is None else Path(self.folder),
+            resume=self.folder is not None,
+            time_limit=self.time_limit,
+            verbose=bool(self.verbose),
         )
+        with torch_threads(self.n_jobs):
+            self.model_, self.outcome_ = fit(method, examples, execution, {"single": targets.single})
+        self._learned()
+        return self
+
+    def _examples(self, X: Any, targets: Targets, features: Features, validation: Any) -> Examples:
+        """The rows with a target, and those of the validation part if it was given."""
+        graphs, inputs = self._graphs(X, features)
+        if len(targets.values) != len(graphs):
+            raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
+        rows, values, held = np.arange(len(graphs)), targets.values, np.zeros(0, dtype=np.int64)
+        if validation is not None:
+            more, y = _pair(validation)
+            other, _ = self._graphs(more, features)
+            more_values = read_as(targets.classes, more, y) if self._classifies else read_numbers(more, y).values
+            if len(more_values) != len(other):
+                raise ConfigurationError(
+                    f"validation has {len(other)} rows and {len(more_values)} targets; give one for each"
+                )
+            held = len(graphs) + np.arange(len(other))
+            graphs, values = joined(graphs, other), np.concatenate([values, more_values])
+        known = labelled(values)
+        if not known[rows].any():
+            raise ConfigurationError("y has no value that is not missing")
+        return Examples(
+            graphs,
+            values,
+            rows[known[rows]],
+            held[known[held]],
+            names=targets.names,
+            classification=targets.classification,
+            classes=targets.classes,
+            inputs=inputs,
+        )
+
+    def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs]:
+        """The graphs of X, and how they were read."""
         if isinstance(X, Dataset):
-            inputs = Inputs.of_dataset(X, np.flatnonzero(labelled)[parts.train], of)
-        else:
-            inputs = Inputs.fit(graphs.select(parts.train), of, molecules=molecules)
-        with _threads(self.n_jobs):
-            self.model_ = fit(
-                inputs.vertices(graphs),
-                values,
-                parts,
-                recipe,
-                inputs,
-                classification=targets.classification,
-                names=targets.names,
-                classes=targets.classes,
-                class_weight=class_weight,
-                weights=None if weights is None else weights[labelled],
-                seed=seed,
-                machine=Machine(device=self.device),
-                run=Run(time_limit=self.time_limit, verbose=bool(self.verbose)),
-                about={"estimator": type(self).__name__, "single": targets.single},
+            return X.pack, Inputs.of_dataset(X)
+        graphs, molecules = read(X, features.molecules, features.hydrogens, self.n_jobs or 1)
+        return graphs, Inputs(features.molecules, features.hydrogens) if molecules else Inputs()
+
+    def _weights(self, given: Any, rows: int, graphs: int) -> Floats:
+        """One weight per graph; those of the validation part, which are not learned from, are 1."""
+        weights = np.asarray(given, dtype=np.float64)
+        if weights.shape != (rows,):
+            raise ConfigurationError(
+                f"sample_weight has shape {weights.shape}; give one number for each of the {rows} rows"
             )
+        return np.concatenate([weights, np.ones(graphs - rows)])
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        return self.model_.inputs(self.model_.inputs.align(X) if isinstance(X, Dataset) else X, self._jobs)
+        return self.model_.inputs.read(X, self.n_jobs or 1)
 
-    def _predict(self, X: Any) -> Floats:
+    def _predict(self, X: Any) -> Prediction:
         graphs = self._read(X)
-        with _threads(self.n_jobs):
+        with torch_threads(self.n_jobs):
             return self.model_.predict(graphs)
+
+    @property
+    def chosen_(self) -> list[dict[str, Any]]:
+        """What was chosen on validation data; one for each target, or one for all."""
+        check_is_fitted(self, "model_")
+        return [dict(c) for c in self.model_.about.get("chosen", ())]
 
     @property
     def _n_features_out(self) -> int:
         """Columns of :meth:`transform`, for ``get_feature_names_out`` and ``set_output``."""
-        return sum(sum(net.readout_widths) for net in self.model_.members)
+        return self.model_.fitted.embedding_width
 
     def transform(self, X: Any) -> NDArray[np.floating[Any]]:
         """(rows, width) the invariant embedding that the last layers read; members side by side."""
         graphs = self._read(X)
-        with _threads(self.n_jobs):
+        with torch_threads(self.n_jobs):
             return self.model_.embed(graphs)
 
     def save(self, path: str | Path) -> Path:
@@ -175,14 +220,23 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """An estimator from a model file; no code of the file is run."""
+        """An estimator from a model file or the folder of a run; no code of the file is run."""
         model = model_file.load(path)
         if (model.task.kind == "regression") != issubclass(cls, RegressorMixin):
             other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
             raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")
-        if not model.members:
-            raise ConfigurationError(f"{path}: not a network of ccn; load it with ccn.methods.load")
-        made = cls(model.recipe)
+        return cls.of_model(model)
+
+    @classmethod
+    def of_model(cls, model: Model) -> Self:
+        """The estimator that fits such a model, fitted."""
+        options = dict(model.settings)
+        own = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
+        recipe = options.pop("recipe", None)
+        recipe = from_dict(recipe) if isinstance(recipe, Mapping) else recipe
+        if recipe is None and not model.settings:
+            recipe = getattr(model.fitted, "recipe", None)  # files of 0.1 have it there alone
+        made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **own)
         made.model_ = model
         made._learned()
         return made
@@ -196,14 +250,19 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     """Numbers from molecules or graphs, with intervals.
 
     Args:
-        recipe: ``default``, ``paper`` or a :class:`ccn.training.recipe.Recipe`.
+        recipe: ``default``, ``paper`` or a :class:`ccn.training.recipe.Recipe`; by default that of the method.
+        method: what is fitted: ``ccn``, a covariant network, or another name in :data:`ccn.baselines.METHODS`.
         order, levels, channels, contractions: of the network.
-        features: the set of properties of atoms and bonds; graphs bring their own.
+        features, hydrogens: the set of properties of atoms and bonds, and whether hydrogens are vertices; graphs bring
+            their own features.
         epochs, batch_size, learning_rate, patience: of training.
         members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
-        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``.
-        validation_fraction: share of the rows kept to stop in time; half of it calibrates the intervals.
+        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``; of a method without a
+            recipe, the values to try, such as ``{"depth": (2, 3)}``.
+        options: further options of the method's class, such as ``{"folds": 3}``.
+        validation_fraction: share of the rows that a network keeps to stop in time; half of it calibrates intervals.
         time_limit: seconds of training, after which the best so far is kept.
+        folder: keeps checkpoints; the same fit, begun again after it was killed, resumes from them.
         random_state: same number, same result.
         n_jobs: threads of torch, None leaving its own number, and processes that parse many SMILES, None being one.
         device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
@@ -221,10 +280,13 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing."""
-        self._fit(X, read_numbers(X, y), sample_weight, None)
-        return self
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Fit to rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing.
+
+        ``validation`` is a data set, or a pair of rows and targets to choose by; without it a network draws a share of
+        the rows, and other methods cross-validate.
+        """
+        return self._fit(X, read_numbers(X, y), sample_weight, None, validation)
 
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
@@ -233,18 +295,21 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             The predictions, or predictions and intervals: (rows, 2), or (rows, targets, 2) for several targets.
 
         """
+        predicted = self._predict(X)
+        mean = self._like_targets(predicted.mean)
         if return_interval is None:
-            return self._like_targets(self._predict(X))
-        graphs = self._read(X)
-        with _threads(self.n_jobs):
-            middle, low, high = self.model_.interval(graphs, return_interval)
-        return self._like_targets(middle), np.stack([self._like_targets(low), self._like_targets(high)], axis=-1)
+            return mean
+        ends = self.model_.interval(predicted, return_interval)
+        return mean, np.stack([self._like_targets(end) for end in ends], axis=-1)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The coefficient of determination; the targets of a data set may be left out."""
-        if y is not None:
+        """The coefficient of determination, in the mean over targets; missing targets do not count.
+
+        The targets of a data set may be left out.
+        """
+        if sample_weight is not None:
             return float(super().score(X, y, sample_weight))
-        return score(read_numbers(X, None).values, self._predict(X), classification=False)
+        return score(read_numbers(X, y).values, self._predict(X).mean, classification=False)
 
     def _like_targets(self, values: Floats) -> Floats:
         return values[:, 0] if self.model_.about.get("single", True) and values.shape[1] == 1 else values
@@ -256,9 +321,9 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     Args:
         class_weight: ``balanced``, or a weight per class.
-        recipe, order, levels, channels, contractions, features, epochs, batch_size, learning_rate, patience, members,
-            settings, validation_fraction, time_limit, random_state, n_jobs, device, verbose: as those of
-            :class:`CCNRegressor`.
+        recipe, method, order, levels, channels, contractions, features, hydrogens, epochs, batch_size, learning_rate,
+            patience, members, settings, options, validation_fraction, time_limit, folder, random_state, n_jobs,
+            device, verbose: as those of :class:`CCNRegressor`.
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
@@ -273,14 +338,13 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Train on rows of molecules or graphs and their classes.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Fit to rows of molecules or graphs and their classes.
 
-        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing.
+        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing; ``validation`` as that
+        of :meth:`CCNRegressor.fit`.
         """
-        self._fit(X, read_classes(X, y), sample_weight, self.class_weight)
-        self._learned()
-        return self
+        return self._fit(X, read_classes(X, y), sample_weight, self.class_weight, validation)
 
     def _learned(self) -> None:
         task = self.model_.task
@@ -289,38 +353,26 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Floats:
         """(rows, classes), or for several labels (rows, labels) the probability of each."""
-        return self._predict(X)
+        return self._predict(X).mean
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The likeliest class of each row, or (rows, labels) of zeros and ones."""
-        p = self._predict(X)
+        p = self._predict(X).mean
         if self.model_.task.kind == "multilabel":
             return (p > 0.5).astype(np.int64)
         found: NDArray[Any] = np.asarray(self.classes_)[p.argmax(axis=1)]
         return found
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy; the classes of a data set may be left out, and go by their names."""
-        if y is not None:
+        """Accuracy; of several labels all that are known must be right. Missing classes do not count.
+
+        The classes of a data set may be left out. Classes are matched by name; one that was not there in training is
+        always missed.
+        """
+        if sample_weight is not None:
             return float(super().score(X, y, sample_weight))
-        p, task = self._predict(X), self.model_.task
+        check_is_fitted(self, "model_")
+        task = self.model_.task
+        known, p = read_as(task.classes, X, y, -1), self._predict(X).mean
         found = p > 0.5 if task.kind == "multilabel" else p.argmax(axis=1)[:, None]
-        return score(read_as(task.classes, X, None, -1), found, classification=True)
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    """So many threads for torch, afterwards as many as before."""
-    import torch
-
-    if count is None:
-        yield
-        return
-    import joblib
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(joblib.effective_n_jobs(count))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+        return score(known, found, classification=True)

@@ -1,8 +1,7 @@
-"""Sealed files: tensors and plain data in one safetensors file, whole or refused.
+"""Sealed files: tensors and plain data in one safetensors file, intact or refused.
 
-The header holds the format and its version, the data as JSON and a SHA-256 of everything. A file is
-written beside its place, flushed to the disk and moved there in one step, so that a process killed at
-any moment leaves the old file or the new one, never half of one. Reading runs no code from the file.
+The header holds the format and its version, the data as JSON and a SHA-256 of everything. Files are written atomically
+(:func:`ccn.files.write_atomically`). Reading runs no code from the file.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from torch import Tensor
 from ccn.errors import FileError
 from ccn.files import write_atomically
 
-__all__ = ["form_of", "read", "read_header", "write"]
+__all__ = ["Sealed", "read", "write"]
 
 
 def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
@@ -44,10 +44,20 @@ def write(path: Path, form: str, version: int, tensors: Mapping[str, Tensor], da
     write_atomically(path, save(held, header))
 
 
+@dataclass(frozen=True)
+class Sealed:
+    """The content of a file: its format with the version of it, plain data and tensors."""
+
+    form: str
+    version: int
+    data: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
 def _unfinished(path: Path) -> str:
     """What to do about a run that has no model yet."""
     run = (path.parent / "config.toml").is_file()
-    return f": the run has not come to its end; go on with: ccn train --output {path.parent} --resume" if run else ""
+    return f": the run is not finished; resume it with: ccn train --output {path.parent} --resume" if run else ""
 
 
 def _open(path: Path) -> Any:
@@ -57,39 +67,36 @@ def _open(path: Path) -> Any:
         raise FileError(f"{path}: there is no such file{_unfinished(path)}") from None
     except (SafetensorError, OSError) as error:
         raise FileError(
-            f"{path}: not a whole safetensors file ({error}); it may be truncated, take another copy"
+            f"{path}: not an intact safetensors file ({error}); it may be truncated, take another copy"
         ) from None
 
 
-def form_of(path: Path) -> str:
-    """The format of a file, as it says itself."""
-    with _open(path) as f:
-        return str((f.metadata() or {}).get("format", "")).rpartition(" ")[0]
+def read(path: Path, forms: Mapping[str, int], *, tensors: bool = True) -> Sealed:
+    """A file of one of the formats, each with the newest version that can be read.
 
-
-def read_header(path: Path, form: str, version: int) -> tuple[int, dict[str, Any]]:
-    """The version and the data of a file, read from its header without the tensors, unverified."""
+    Without ``tensors`` only the header is read, unverified; with them a single changed bit is an error.
+    """
     with _open(path) as f:
         header = f.metadata() or {}
-    found, _, number = header.get("format", "").rpartition(" ")
-    if found != form or not number.isdigit() or "data" not in header:
-        raise FileError(f"{path}: a safetensors file, but not a {form}" + (f" (it is a {found})" if found else ""))
-    if int(number) > version:
-        raise FileError(
-            f"{path}: a {form} of version {number}, this ccn reads up to {version}; install a newer ccn to read it"
-        )
-    try:
-        return int(number), json.loads(header["data"])
-    except json.JSONDecodeError as error:
-        raise FileError(f"{path}: its header is not whole ({error}): it was altered; take another copy") from None
-
-
-def read(path: Path, form: str, version: int) -> tuple[int, dict[str, Tensor], dict[str, Any]]:
-    """Version, tensors and data of a file; an error if a single bit of it has changed."""
-    number, data = read_header(path, form, version)
-    with _open(path) as f:
-        header = f.metadata()
-        tensors = {name: f.get_tensor(name) for name in f.keys()}  # noqa: SIM118 (not a mapping)
-    if _digest(tensors, header["format"], header["data"]) != header.get("sha256"):
+        form, version = _form(path, header, forms)
+        try:
+            data = json.loads(header["data"])
+        except json.JSONDecodeError as error:
+            raise FileError(f"{path}: its header is damaged ({error}): it was altered; take another copy") from None
+        held = {name: f.get_tensor(name) for name in f.keys()} if tensors else {}  # noqa: SIM118 (not a mapping)
+    if tensors and _digest(held, header["format"], header["data"]) != header.get("sha256"):
         raise FileError(f"{path}: the content does not agree with its checksum: it was altered; take another copy")
-    return number, tensors, data
+    return Sealed(form, version, data, held)
+
+
+def _form(path: Path, header: Mapping[str, str], forms: Mapping[str, int]) -> tuple[str, int]:
+    """The format of a file and its version; an error if it is none of those wanted."""
+    form, _, number = header.get("format", "").rpartition(" ")
+    if form not in forms or not number.isdigit() or "data" not in header:
+        wanted = " or ".join(f"a {name}" for name in forms)
+        raise FileError(f"{path}: a safetensors file, but not {wanted}" + (f" (it is a {form})" if form else ""))
+    if int(number) > forms[form]:
+        raise FileError(
+            f"{path}: a {form} of version {number}, this ccn reads up to {forms[form]}; install a newer ccn to read it"
+        )
+    return form, int(number)

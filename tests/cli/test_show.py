@@ -44,7 +44,8 @@ def test_json_has_null_for_what_is_not_a_number(
 ) -> None:
     print_json({"a": float("nan"), "b": [float("inf"), 1.5], "c": Path("x")})
     assert _strict(capsys.readouterr().out) == {"a": None, "b": [None, 1.5], "c": "x"}
-    _, tensors, data = sealed.read(run / "model.safetensors", model_file.FORM, model_file.VERSION)
+    held = sealed.read(run / "model.safetensors", {model_file.FORM: model_file.VERSION})
+    tensors, data = held.tensors, held.data
     data["calibration"]["scores"][0][0] = float("nan")
     sealed.write(tmp_path / "m.safetensors", model_file.FORM, model_file.VERSION, tensors, data)
     ccn("info", tmp_path / "m.safetensors", "--json")

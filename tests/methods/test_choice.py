@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ccn.errors import ConfigurationError
-from ccn.methods import choice
 from ccn.methods.choice import best, grid, rounds
 
 
@@ -29,20 +28,12 @@ def test_few_rows_are_dealt_into_folds() -> None:
         assert y[held].sum() == 2
 
 
-def test_many_rows_are_judged_by_the_validation_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MANY", 15)
+def test_many_rows_are_judged_by_the_validation_part() -> None:
     y = np.arange(20.0)
     y[3] = np.nan
-    ((rows, held),) = rounds(y, 14, 5, 0, classification=False)
+    ((rows, held),) = rounds(y, 14, 5, 0, classification=False, many=15)
     assert rows.tolist() == [0, 1, 2, *range(4, 14)]
     assert held.tolist() == list(range(14, 20))
-    ((rows, held),) = rounds(y, 20, 5, 0, classification=False)
+    ((rows, held),) = rounds(y, 20, 5, 0, classification=False, many=15)
     assert len(held) == 2
     assert len(rows) == 17
-
-
-def test_dear_fits_have_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MANY_DEAR", 15)
-    y = np.arange(20.0)
-    assert len(rounds(y, 14, 5, 0, classification=False)) == 5
-    assert len(rounds(y, 14, 5, 0, classification=False, dear=True)) == 1

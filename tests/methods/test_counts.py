@@ -7,7 +7,7 @@ import pytest
 from labelled import SMILES
 
 import ccn
-from ccn.methods import choice, method
+from ccn.baselines import method
 from ccn.methods.choice import grid
 from ccn.methods.counts import MODELS, TREES, CountFeatures, _distinct, count_bags
 from ccn.methods.kernels.bags import matrices
@@ -33,22 +33,22 @@ def test_the_paper_has_400_trees() -> None:
     assert TREES == 400
     y = np.arange(len(SMILES), dtype=float)
     forest = method("forest", "regression", settings={"depth": (2,), "leaf": (1,), "split": (2,)}).fit(SMILES, y)
-    assert len(forest.model_[0]) == 400
+    fitted: Any = forest.model_.fitted
+    assert len(fitted.models[0]) == 400
 
 
 def test_trees_are_cross_validated_where_kernels_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(choice, "MANY_DEAR", 10)
     fitted: list[int] = []
-    make = CountFeatures._fitted
+    make = CountFeatures._model
 
-    def watched(self: CountFeatures, point: dict[str, Any], x: Any, y: Any) -> Any:
+    def watched(self: CountFeatures, point: dict[str, Any], x: Any, y: Any, task: Any) -> Any:
         fitted.append(len(x))
-        return make(self, point, x, y)
+        return make(self, point, x, y, task)
 
-    monkeypatch.setattr(CountFeatures, "_fitted", watched)
+    monkeypatch.setattr(CountFeatures, "_model", watched)
     settings = {"depth": (2, 3), "leaf": (1,), "split": (2,)}
     y = np.arange(len(SMILES), dtype=float)
-    method("forest", "regression", settings=settings, trees=2).fit(SMILES[5:], y[5:], (SMILES[:5], y[:5]))
+    method("forest", "regression", settings=settings, trees=2).fit(SMILES[5:], y[5:], validation=(SMILES[:5], y[:5]))
     assert fitted == [28] * 10 + [30]  # five folds of all 35 rows for each point, then the training rows
 
 

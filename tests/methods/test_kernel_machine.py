@@ -8,9 +8,9 @@ import pytest
 from labelled import OXYGEN, SIZE, SMILES, labelled
 
 import ccn
+from ccn.baselines import load, method
 from ccn.datasets.splits import paper_splits
 from ccn.errors import ConfigurationError, FileError
-from ccn.methods import load, method
 from ccn.methods.choice import grid
 from ccn.methods.kernel_machine import KERNELS
 from ccn.methods.kernels import WL
@@ -29,10 +29,14 @@ def _watch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seen
 
 
+def sharpness(made: Any) -> float:
+    return float(made.model_.fitted.machines[0].sharpness)
+
+
 def test_settings_are_chosen() -> None:
     made: Any = method("wl", "classification", settings={"depth": (0, 2)}, C=(1e-6, 10.0)).fit(SMILES, OXYGEN)
     assert made.chosen_[0]["C"] == 10.0
-    assert made.kernel_[0] == WL(made.chosen_[0]["depth"])
+    assert made.model_.fitted.machines[0].kernel == WL(made.chosen_[0]["depth"])
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -67,15 +71,17 @@ def test_all_splits_of_a_data_set_share_one_gram_matrix(tmp_path: Path, monkeypa
 
 def test_many_rows_are_drawn_from() -> None:
     made: Any = method("wl", "regression", max_rows=20, C=(1.0,)).fit(SMILES, SIZE)
-    assert len(made.support_) == len(made.graphs_) == 20
+    assert len(made.model_.fitted.graphs) == 20
     assert made.predict(SMILES).shape == (35,)
 
 
 def test_validation_rows_are_fitted_only_on_request() -> None:
     held = (SMILES[:5], SIZE[:5])
     for refit, rows in ((False, 30), (True, 35)):
-        made: Any = method("wl", "regression", C=(1.0,), settings={}, refit=refit).fit(SMILES[5:], SIZE[5:], held)
-        assert len(made.graphs_) == rows
+        made: Any = method("wl", "regression", C=(1.0,), settings={}, refit=refit).fit(
+            SMILES[5:], SIZE[5:], validation=held
+        )
+        assert len(made.model_.fitted.graphs) == rows
 
 
 def test_three_classes() -> None:
@@ -109,12 +115,12 @@ def test_sharpness_makes_what_was_held_back_likelier() -> None:
     y = np.where(rng.random(len(SMILES)) < 0.3, rng.permutation(OXYGEN), OXYGEN)
     made: Any = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, y)
     plain: Any = method("wl", "classification", C=(100.0,), settings={}).fit(SMILES, OXYGEN)
-    assert plain.sharpness_[0] > made.sharpness_[0]
+    assert sharpness(plain) > sharpness(made)
 
 
 def test_a_class_in_one_row_only() -> None:
     made: Any = method("wl", "classification", C=(1.0,), settings={}).fit(SMILES[:3], ["a", "b", "c"])
-    assert made.sharpness_ == [1.0]
+    assert sharpness(made) == 1.0
     assert made.predict_proba(SMILES).shape == (35, 3)
 
 
@@ -137,7 +143,7 @@ def test_probabilities_of_labels(tmp_path: Path) -> None:
     found = made.predict_proba(SMILES)
     assert ((found > 0.5) == made.predict(SMILES)).all()
     pytest.importorskip("skops")
-    again = ccn.methods.load(made.save(tmp_path / "made.safetensors"))
+    again = ccn.baselines.load(made.save(tmp_path / "made.safetensors"))
     np.testing.assert_allclose(again.predict_proba(SMILES), found)
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from labelled import labelled
 
-from ccn.methods import load, method
+from ccn.baselines import load, method
+from ccn.errors import FileError
 
 SETTINGS = {"epochs": 4, "batch_size": 8, "members": 2}
 
@@ -28,31 +29,29 @@ def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None
         whole = made().fit(graphs, y)
         folder = str(tmp_path / "kept")
         made(folder=folder, time_limit=1e-9).fit(graphs, y)
-        assert len(list(Path(folder).glob("0-*/checkpoint-*"))) >= 2
+        assert len(list(Path(folder).glob("choice0-*/checkpoint-*"))) >= 2
         again = made(folder=folder).fit(graphs, y)
     finally:
         torch.set_num_threads(before)
     np.testing.assert_array_equal(again.predict(graphs), whole.predict(graphs))
-    assert [row["epoch"] for row in again.history_] == [1, 2, 3, 4]
-    assert again.earlier_ >= 0
+    assert [row["epoch"] for row in again.outcome_.history[0]] == [1, 2, 3, 4]
+    assert again.outcome_.earlier >= 0
     done = made(folder=folder).fit(graphs, y)  # nothing is left to do
     np.testing.assert_array_equal(done.predict(graphs), whole.predict(graphs))
-    # What other data have left there is put away, and no file tells where it was.
-    other = made(folder=folder).fit(graphs, -y)
-    assert other.predict(graphs).mean() < 0
-    assert load(other.save(tmp_path / "model")).folder is None
+    with pytest.raises(FileError, match="other settings, seed or data"):
+        made(folder=folder).fit(graphs, -y)
+    assert load(done.save(tmp_path / "model")).folder is None
 
 
-def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(tmp_path: Path) -> None:
     graphs = labelled(30, seed=3)
     y = np.array([float(g.n) for g in graphs])
     rates: tuple[dict[str, Any], ...] = ({"learning_rate": 1e-5}, {"learning_rate": 1e-2})
     alone = made(choices=rates[1:]).fit(graphs, y)
-    monkeypatch.setattr("ccn.methods.network._MANY", 20)
-    monkeypatch.setattr("ccn.methods.network._FEW", (20, 20))
-    drawn = made(choices=rates, folder=str(tmp_path)).fit(graphs, y)
+    drawn = made(choices=rates, folder=str(tmp_path), many=20, few=(20, 20)).fit(graphs, y)
     assert drawn.chosen_ == [rates[1]]
-    assert {f.name for f in tmp_path.iterdir()} == {"0-0-few", "0-1-few", "1-0-few", "1-1-few", "1-0", "1-1"}
+    assert {f.name for f in tmp_path.iterdir()} == {
+        *(f"choice{c}-member{m}-few" for c in (0, 1) for m in (0, 1)),
+        *(f"choice1-member{m}" for m in (0, 1)),
+    }
     np.testing.assert_allclose(drawn.predict(graphs), alone.predict(graphs), rtol=1e-5)

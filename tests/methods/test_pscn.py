@@ -10,7 +10,7 @@ import torch
 from labelled import SIZE, SMILES, label, labelled, permuted
 
 import ccn
-from ccn.methods import method
+from ccn.baselines import method
 from ccn.methods.pscn import PSCN, patches, sequence
 from ccn.testing import random_molecule_like
 
@@ -68,6 +68,6 @@ def test_the_first_layer_is_a_convolution_over_patches() -> None:
 
 def test_as_many_patches_as_vertices_on_average() -> None:
     made: Any = method("pscn", "regression", settings={"epochs": 1}, choices=({},)).fit(
-        SMILES[:30], SIZE[:30], (SMILES[30:], SIZE[30:])
+        SMILES[:30], SIZE[:30], validation=(SMILES[30:], SIZE[30:])
     )
-    assert made.width_ == round(SIZE[:30].mean())
+    assert made.model_.fitted.prepared["width"] == round(SIZE[:30].mean())

@@ -10,7 +10,10 @@ import pytest
 from ccn.learning.task import Task
 from ccn.reports import figures as picture
 
-HISTORY = "member,epoch,train_loss,validation_loss\n0,1,1.0,1.1\n0,2,0.5,0.7\n1,1,1.2,1.3\n"
+HISTORY = [
+    {"member": m, "epoch": e, "train_loss": t, "validation_loss": v}
+    for m, e, t, v in ((0, 1, 1.0, 1.1), (0, 2, 0.5, 0.7), (1, 1, 1.2, 1.3))
+]
 
 
 @pytest.mark.parametrize(
@@ -24,13 +27,11 @@ HISTORY = "member,epoch,train_loss,validation_loss\n0,1,1.0,1.1\n0,2,0.5,0.7\n1,
 )
 def test_every_task_has_one(task: Task, targets: object, predictions: object, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    history = tmp_path / "history.csv"
-    history.write_text(HISTORY)
-    assert picture.draw_run(tmp_path / "run.png", history, task, np.asarray(targets), np.asarray(predictions))
+    tested = np.asarray(targets), np.asarray(predictions)
+    assert picture.draw_run(tmp_path / "run.png", HISTORY, task, tested)
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_no_picture_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
-    none = np.zeros((0, 1))
-    assert not picture.draw_run(tmp_path / "x.png", tmp_path / "none", Task("regression", ("a",)), none, none)
+    assert not picture.draw_run(tmp_path / "x.png", [], Task("regression", ("a",)), None)

@@ -23,7 +23,7 @@ def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
     model = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path / "m.safetensors")
     table = tmp_path / "t.csv"
     table.write_text("smiles\n" + "\n".join(f"{'C' * (i % 17)}{('O', 'N', 'C1')[i % 3]}" for i in range(600)) + "\n")
-    predict_file(model, str(table), tmp_path / "here.csv", Options(threads=1, chunk=20))
+    predict_file(model, str(table), tmp_path / "here.csv", Options(processes=1, chunk=20))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
     ) as cluster:
@@ -36,8 +36,8 @@ def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
                 os.kill(workers[0], signal.SIGKILL)
                 killed.append(rows)
 
-        options = Options(cluster=cluster.scheduler_address, chunk=20)
-        done = predict_file(model, str(table), tmp_path / "there.csv", options, tell=kill)
+        options = Options(cluster=cluster.scheduler_address, chunk=20, tell=kill)
+        done = predict_file(model, str(table), tmp_path / "there.csv", options)
     assert killed == [20]
     assert done.rows == 600
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
@@ -45,11 +45,11 @@ def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
 
 def test_no_scheduler_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ccn.runs import cluster
-    from ccn.runs.workers import Job
+    from ccn.runs.answers import Question
 
     (tmp_path / "m").touch()
     with (
         pytest.raises(ConfigurationError, match="no Dask scheduler answers"),
-        cluster.cluster("nonsense://nowhere", tmp_path / "m", Job(), 1),
+        cluster.cluster("nonsense://nowhere", tmp_path / "m", Question(), 1),
     ):
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,10 @@ import pytest
 
 import ccn
 from ccn.errors import ConfigurationError
-from ccn.runs import output
-from ccn.runs.embed import embed_file
-from ccn.runs.predict import Options
+from ccn.runs.predict import Options, embed_file
 
 SMILES = [f"{'C' * (1 + i % 7)}{'ON'[i % 2]}" for i in range(30)]
-ONE = Options(threads=1, chunk=7)
+ONE = Options(processes=1, chunk=7, every=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +55,9 @@ def numbers(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.npy", "e.parquet"])
-def test_a_cut_file_of_any_format_goes_on(
-    name: str, net: Any, model: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, table: Path, tmp_path: Path) -> None:
     if name.endswith("parquet"):
         pytest.importorskip("pyarrow")
-    monkeypatch.setattr(output, "_EVERY", 0.0)
     out = tmp_path / name
 
     def stop(rows: int) -> None:
@@ -69,10 +65,10 @@ def test_a_cut_file_of_any_format_goes_on(
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        embed_file(model, str(table), out, ONE, tell=stop)
+        embed_file(model, str(table), out, replace(ONE, tell=stop))
     with (tmp_path / f"{name}.part").open("ab") as part:
         part.write(b"half")
-    done, width = embed_file(model, str(table), out, ONE, resume=True)
+    done, width = embed_file(model, str(table), out, replace(ONE, resume=True))
     assert (done.rows, done.before, done.without) == (31, 14, 1)
     assert [p.name for p in tmp_path.iterdir()] == [name]
     found = numbers(out)

@@ -16,8 +16,9 @@ import numpy as np
 import torch
 
 import ccn
+from ccn.learning.examples import Examples
 from ccn.learning.task import Task, make_task
-from ccn.training.examples import Examples
+from ccn.training.execution import Execution
 from ccn.training.loop import train
 from ccn.training.machine import Machine
 from ccn.training.recipe import Recipe, recipe
@@ -51,14 +52,17 @@ def problem(count: int = 30, targets: int = 2, missing: bool = True) -> tuple[Ta
 def small(**settings: Any) -> Recipe:
     """A recipe for tests: quick, with dropout and normalisation."""
     chosen = {"channels": 4, "hidden": 8, "epochs": 3, "batch_size": 6, "dropout": 0.2, **settings}
-    return recipe("default", **chosen)
+    return recipe("default", **chosen).for_task(classification=False)
 
 
 def network(task: Task, r: Recipe, dtype: torch.dtype = torch.float32) -> ccn.CCN:
     """The network of the recipe for the graphs above."""
-    from ccn.methods.networks import make_network, network_options
+    from ccn.methods.covariant import network_options
+    from ccn.methods.network import seeded
 
-    return make_network(network_options(r.network, graphs(2), task.outputs), seed=3).to(dtype)
+    net = seeded(ccn.CCN, network_options(r.network, graphs(2), task.outputs), 3).to(dtype)
+    assert isinstance(net, ccn.CCN)
+    return net
 
 
 def fork(task: Callable[[], None], **environment: str) -> int:
@@ -85,7 +89,7 @@ def run(folder: Path) -> None:
     task, examples = problem()
     r = small(epochs=20)
     net = network(task, r)
-    train(net, task, examples, r, seed=5, folder=folder, resume=True, every=0.0)
+    train(net, task, examples, r, seed=5, execution=Execution(folder=folder, resume=True, every=0.0))
     torch.save(net.state_dict(), folder / "final.pt")
 
 
@@ -141,7 +145,7 @@ def gradients(folder: Path, devices: int, norm: str) -> None:
 
     torch.optim.SGD.step = watched  # type: ignore[method-assign]
     machine = Machine(precision="64-true", devices=devices, strategy="ddp" if devices > 1 else "auto")
-    progress = train(net, task, examples, r, machine=machine)
+    progress = train(net, task, examples, r, execution=Execution(machine))
     rank = os.environ.get("RANK", "0")
     (folder / f"gradients-{norm}-{devices}-{rank}.json").write_text(json.dumps([found, progress.history]))
 

@@ -17,7 +17,8 @@ from problem import network, problem, small
 
 from ccn import sealed
 from ccn.errors import ConfigurationError, FileError, TrainingError
-from ccn.training.examples import Examples
+from ccn.learning.examples import Examples
+from ccn.training.execution import Execution
 from ccn.training.loop import train
 
 PROBLEM = Path(__file__).parent / "problem.py"
@@ -105,20 +106,26 @@ def test_a_truncated_checkpoint_is_passed_over_for_the_one_before(tmp_path: Path
     whole = network(task, r)
     train(whole, task, examples, r)
     net = network(task, r)
-    stopped = train(net, task, examples, r, folder=tmp_path, every=0.0, time_limit=0.0)
+    stopped = train(net, task, examples, r, execution=Execution(folder=tmp_path, every=0.0, time_limit=0.0))
     assert (stopped.ended, stopped.step) == ("time limit", 1)
-    resumed = train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, resume=True, time_limit=0.0)
+    resumed = train(
+        network(task, r),
+        task,
+        examples,
+        r,
+        execution=Execution(folder=tmp_path, every=0.0, resume=True, time_limit=0.0),
+    )
     assert resumed.step == 2
     files = sorted(tmp_path.glob("checkpoint-*"))
     assert len(files) == 2
     files[1].write_bytes(files[1].read_bytes()[:-100])
     net = network(task, r)
-    assert train(net, task, examples, r, folder=tmp_path, resume=True, every=0.0).ended == "epochs"
+    assert train(net, task, examples, r, execution=Execution(folder=tmp_path, resume=True, every=0.0)).ended == "epochs"
     assert all(torch.equal(a, b) for a, b in zip(net.parameters(), whole.parameters(), strict=True))
     assert len(list(tmp_path.glob("checkpoint-*"))) == 2
     # A finished run has nothing left to do, and gives the same weights again.
     again = network(task, r)
-    assert train(again, task, examples, r, folder=tmp_path, resume=True).ended == "epochs"
+    assert train(again, task, examples, r, execution=Execution(folder=tmp_path, resume=True)).ended == "epochs"
     assert all(torch.equal(a, b) for a, b in zip(again.parameters(), whole.parameters(), strict=True))
 
 
@@ -127,7 +134,7 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on_afterwards(
 ) -> None:
     task, examples = problem()
     r = small(epochs=1)
-    train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, time_limit=0.0)
+    train(network(task, r), task, examples, r, execution=Execution(folder=tmp_path, every=0.0, time_limit=0.0))
     kept = sorted(p.name for p in tmp_path.iterdir())
 
     def full(_: int) -> None:
@@ -136,18 +143,20 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on_afterwards(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(FileError, match=r"No space left on device.*intact"):
-            train(network(task, r), task, examples, r, folder=tmp_path, every=0.0, resume=True)
+            train(network(task, r), task, examples, r, execution=Execution(folder=tmp_path, every=0.0, resume=True))
     assert sorted(p.name for p in tmp_path.iterdir()) == kept
-    assert train(network(task, r), task, examples, r, folder=tmp_path, resume=True).ended == "epochs"
+    assert (
+        train(network(task, r), task, examples, r, execution=Execution(folder=tmp_path, resume=True)).ended == "epochs"
+    )
 
 
 def test_a_folder_with_a_run_is_refused_without_resume_and_with_other_settings(tmp_path: Path) -> None:
     task, examples = problem()
-    train(network(task, small(epochs=1)), task, examples, small(epochs=1), folder=tmp_path)
+    train(network(task, small(epochs=1)), task, examples, small(epochs=1), execution=Execution(folder=tmp_path))
     with pytest.raises(FileError, match="there is a run already"):
-        train(network(task, small()), task, examples, small(), folder=tmp_path)
+        train(network(task, small()), task, examples, small(), execution=Execution(folder=tmp_path))
     with pytest.raises(FileError, match="other settings, seed or data"):
-        train(network(task, small()), task, examples, small(), folder=tmp_path, resume=True)
+        train(network(task, small()), task, examples, small(), execution=Execution(folder=tmp_path, resume=True))
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_with_a_diagnosis(tmp_path: Path) -> None:
@@ -166,11 +175,12 @@ def test_a_loss_that_is_not_finite_stops_the_run_with_a_diagnosis(tmp_path: Path
 
     net = Poisoned(network(task, r))
     with pytest.raises(TrainingError) as caught:
-        train(net, task, examples, r, folder=tmp_path, every=0.0)
+        train(net, task, examples, r, execution=Execution(folder=tmp_path, every=0.0))
     said = str(caught.value)
     for part in ("epoch 0, batch 2, step 2", "loss is nan", "norm of the gradient nan", "learning rate of", "intact"):
         assert part in said
-    _, tensors, data = sealed.read(max(tmp_path.glob("checkpoint-*")), "ccn checkpoint", 1)
+    held = sealed.read(max(tmp_path.glob("checkpoint-*")), {"ccn checkpoint": 1})
+    tensors, data = held.tensors, held.data
     assert data["progress"]["step"] == 2
     assert all(bool(t.isfinite().all()) for t in tensors.values())
     assert all(bool(p.isfinite().all()) for p in net.parameters())
@@ -186,8 +196,10 @@ def test_tensorboard_and_the_bar_are_written_when_asked_for(tmp_path: Path, caps
     pytest.importorskip("tensorboard")
     task, examples = problem()
     r = small(epochs=1)
-    train(network(task, r), task, examples, r, folder=tmp_path / "a")
+    train(network(task, r), task, examples, r, execution=Execution(folder=tmp_path / "a"))
     assert capsys.readouterr() == ("", "")
-    train(network(task, r), task, examples, r, folder=tmp_path / "b", log_tensorboard=True, verbose=True)
+    train(
+        network(task, r), task, examples, r, execution=Execution(folder=tmp_path / "b", tensorboard=True, verbose=True)
+    )
     assert list((tmp_path / "b").glob("events.*"))
     assert "validation" in capsys.readouterr().err

@@ -9,8 +9,9 @@ import torch
 import ccn
 from ccn.errors import ConfigurationError
 from ccn.features.vertices import Degree
+from ccn.learning.plain import plain, unplain
 from ccn.schemes.generators import Clusters, Neighbourhoods, rings
-from ccn.training.recipe import RECIPES, from_dict, plain, recipe, to_dict, unplain
+from ccn.training.recipe import RECIPES, from_dict, recipe, to_dict
 
 
 def test_the_recipe_of_the_paper_is_as_the_paper_says() -> None:

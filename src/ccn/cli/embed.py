@@ -64,10 +64,9 @@ def embed(
 
     """
     from ccn.cli.show import cut, rows_bar, told
-    from ccn.runs.embed import embed_file
-    from ccn.runs.predict import Options
+    from ccn.runs.predict import Options, embed_file
 
-    options = Options(smiles_column, None, device, threads, cluster, chunk)
     with cut(output, quiet), rows_bar(quiet or json) as tell:
-        done, width = embed_file(model, source, output, options, resume=resume, overwrite=overwrite, tell=tell)
+        options = Options(smiles_column, device, threads, cluster, chunk, resume, overwrite, tell)
+        done, width = embed_file(model, source, output, options)
     told(done, output, quiet, json, "an embedding", width=width)

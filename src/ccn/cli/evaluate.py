@@ -58,11 +58,16 @@ def evaluate(
     from ccn.learning.model_file import load
     from ccn.reports.summary import metrics_rows
     from ccn.runs.evaluate import evaluate_on
-    from ccn.runs.train import threads as use
+    from ccn.training.machine import torch_device, torch_threads
 
-    with use(threads):
+    with torch_threads(threads):
         data, found = evaluate_on(
-            load(model).to(device), source, targets=target, smiles_column=smiles_column, level=interval, strict=strict
+            load(model).to(torch_device(device)),
+            source,
+            targets=target,
+            smiles_column=smiles_column,
+            level=interval,
+            strict=strict,
         )
     if json:
         print_json({"model": str(model), "data": data.name, **found})

@@ -40,7 +40,7 @@ def info(model: Path, /, *, json: Flag = False) -> None:
         "classes": ", ".join(map(str, task["classes"])),
         "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
         "SMILES column": about.get("smiles_column") or "",
-        "method": found["settings"]["method"] if "settings" in found else about.get("method", ""),
+        "method": found["method"],
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
         **_network(found),
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
@@ -56,12 +56,10 @@ def info(model: Path, /, *, json: Flag = False) -> None:
 
 
 def _network(found: Mapping[str, Any]) -> dict[str, str]:
-    if "network" not in found:
-        return {}
-    n = found["network"]
-    return {
-        "network": f"order {n['order']}, {n['levels']} levels, channels {n['channels']}, "
-        f"contractions {n['contractions']}",
-        "members": str(found["members"]),
-        "recipe": found["recipe"]["name"],
-    }
+    learned = found["learned"]
+    rows = {"members": str(learned.get("members", "")), "recipe": (learned.get("recipe") or {}).get("name", "")}
+    if "contractions" in (n := learned.get("options", {})):
+        rows["network"] = (
+            f"order {n['order']}, {n['levels']} levels, channels {n['channels']}, contractions {n['contractions']}"
+        )
+    return rows

@@ -70,7 +70,7 @@ def predict(
     from ccn.cli.show import cut, rows_bar, told
     from ccn.runs.predict import Options, predict_file
 
-    options = Options(smiles_column, interval, device, threads, cluster, chunk)
     with cut(output, quiet), rows_bar(quiet or json) as tell:
-        done = predict_file(model, source, output, options, resume=resume, overwrite=overwrite, tell=tell)
+        options = Options(smiles_column, device, threads, cluster, chunk, resume, overwrite, tell)
+        done = predict_file(model, source, output, options, interval=interval)
     told(done, output, quiet, json, "a prediction")

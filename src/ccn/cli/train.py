@@ -26,6 +26,7 @@ def train(
     seed: int | None = None,
     threads: int | None = None,
     time_limit: float | None = None,
+    checkpoint_every: float = 30.0,
     resume: Flag = False,
     overwrite: Flag = False,
     tensorboard: Flag = False,
@@ -66,6 +67,8 @@ def train(
         Threads of torch.
     time_limit: float
         Seconds after which training ends with the best so far.
+    checkpoint_every: float
+        Seconds between checkpoints.
     resume: bool
         Go on with the run in the folder, with its settings.
     overwrite: bool
@@ -81,7 +84,8 @@ def train(
     from ccn.cli.show import print_json, say, table
     from ccn.reports.summary import metrics_rows
     from ccn.runs.config import merged, read_config, resolve
-    from ccn.runs.train import check_folder, train_run
+    from ccn.runs.folder import check_folder
+    from ccn.runs.train import train_run
     from ccn.training.machine import is_first, keep_memory
 
     flags = o.given(
@@ -107,6 +111,7 @@ def train(
             settings,
             output,
             resume=resume,
+            checkpoint_every=checkpoint_every,
             time_limit=time_limit,
             tensorboard=tensorboard,
             verbose=first and not quiet,

@@ -77,7 +77,7 @@ def tune(
     from ccn.cli.show import print_json, say, table
     from ccn.reports.summary import figure
     from ccn.runs.config import merged, read_config, resolve
-    from ccn.runs.train import check_folder
+    from ccn.runs.folder import check_folder
     from ccn.runs.tune import search
 
     flags = o.given(

@@ -20,7 +20,7 @@ from ccn.errors import GraphError
 from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.ragged import Int, ranges, small, starts
 
-__all__ = ["Pack"]
+__all__ = ["Pack", "joined"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
@@ -289,3 +289,10 @@ class Pack(Sequence[Graph]):
             values("edge_features", edge),
             MatrixClass(self.directed, self.self_loops),
         )
+
+
+def joined(a: Pack, b: Pack) -> Pack:
+    """Two packs as one; parts of one pack stay parts of it."""
+    if a.arrays is b.arrays:
+        return Pack(a.arrays, np.concatenate([a.chosen, b.chosen]), directed=a.directed, self_loops=a.self_loops)
+    return Pack.join([a, b])

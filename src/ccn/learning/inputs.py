@@ -1,25 +1,43 @@
-"""From what a user gives to the graphs that a network reads, the same way in training and ever after."""
+"""From what a user gives to the graphs that a method reads, the same way in training and in every prediction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ccn.chemistry.properties import molecule_features
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.graphs import read_lines
+from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
-from ccn.training.recipe import Features
 
-if TYPE_CHECKING:
-    from ccn.datasets.dataset import Dataset
+__all__ = ["Features", "Inputs", "Parsed", "as_list", "read"]
 
-__all__ = ["Inputs", "as_list", "read"]
+Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
+"""Graphs, their places among the rows given, and (place, reason) of the rows that could not be read."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """What vertices and edges carry.
+
+    Attributes:
+        molecules: the set of properties of atoms and bonds; see :mod:`ccn.chemistry.properties`.
+        hydrogens: hydrogens are vertices too.
+        vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
+            leaves them as they are.
+
+    """
+
+    molecules: str = "atoms"
+    hydrogens: bool = False
+    vertices: Any = "given"
 
 
 @dataclass(frozen=True)
@@ -34,56 +52,72 @@ class Inputs:
 
     """
 
-    molecules: str | None
-    hydrogens: bool
-    vertices: VertexFeatures
+    molecules: str | None = None
+    hydrogens: bool = False
+    vertices: VertexFeatures = field(default_factory=lambda: vertex_features("given"))
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
 
     @classmethod
-    def fit(cls, graphs: Pack, features: Features, *, molecules: bool) -> Inputs:
-        """The definition of a recipe, fitted on the training graphs as :func:`read` gives them."""
-        return cls(
-            features.molecules if molecules else None,
-            features.hydrogens and molecules,
-            vertex_features(features.vertices).fit(graphs),
-        )
-
-    @classmethod
-    def of_dataset(cls, data: Dataset, train: Int, features: Features) -> Inputs:
-        """The same for a data set, which may have been read with another set of properties than the recipe's."""
+    def of_dataset(cls, data: Dataset) -> Inputs:
+        """How a data set was read."""
         how = data.options
-        known = "features" in how
-        own = replace(features, molecules=how["features"], hydrogens=how["hydrogens"]) if known else features
-        made = cls.fit(data.pack.select(train), own, molecules=known)
-        return made if known else replace(made, vertex_names=data.vertex_names, edge_names=data.edge_names)
+        if "features" in how:
+            return cls(how["features"], how["hydrogens"])
+        return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
+
+    def fit(self, vertices: Any, graphs: Pack) -> Inputs:
+        """The same with a definition of vertex features, fitted on the training graphs."""
+        return replace(self, vertices=vertex_features(vertices).fit(graphs))
+
+    def read(self, things: Any, n_jobs: int | None = 1) -> Pack:
+        """Graphs from SMILES, molecules, graphs or a data set, as :attr:`vertices` expects them.
+
+        SMILES are parsed in ``n_jobs`` processes. An error if the graphs are of another kind than those of training.
+        """
+        if isinstance(things, Dataset):
+            graphs = self.align(things)
+        else:
+            graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
+            if molecules and self.molecules is None:
+                raise ConfigurationError(
+                    "the model was trained on graphs with features of their own; molecules lack them"
+                )
+        self.vertices.rows(graphs.select([0]))
+        return graphs
+
+    def parse(self, texts: Sequence[str], bonds: bool = True) -> Parsed:
+        """Graphs from SMILES, or from lines of JSON, with a reason for each row that is none.
+
+        Without ``bonds`` the properties of bonds are left out, for methods that do not read them.
+        """
+        if self.molecules is None:
+            data, bad = read_lines(texts, getattr(self.vertices, "width", None))
+            return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
+        properties = molecule_features(self.molecules, self.hydrogens)
+        arrays, good, bad, *_ = convert(texts, properties if bonds else replace(properties, bond=()), False, ())
+        return (None if arrays is None else Pack.of_edges(*arrays)), good, bad
 
     def align(self, data: Dataset) -> Pack:
-        """The graphs of a data set with the columns of training, found by their names.
+        """The graphs of a data set with the columns of training, matched by name.
 
         A label that training did not have is a row of zeros; columns without names are left as they are.
         """
         pack, arrays = data.pack, dict(data.pack.arrays)
+        changed = False
         for key, names, wanted in (
             ("features", data.vertex_names, self.vertex_names),
             ("edge_features", data.edge_names, self.edge_names),
         ):
             if names and wanted and names != wanted:
+                changed = True
                 place = {name: i for i, name in enumerate(names)}
                 none = np.zeros(len(arrays[key]), dtype=arrays[key].dtype)
                 columns = [arrays[key][:, place[name]] if name in place else none for name in wanted]
                 arrays[key] = np.stack(columns, axis=1)
+        if not changed:
+            return pack
         return Pack(arrays, pack.chosen, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
-
-    def __call__(self, things: Any, n_jobs: int | None = 1) -> Pack:
-        """The graphs with the features that the network reads; SMILES are parsed in ``n_jobs`` processes.
-
-        A pack is taken to hold features as they were before ``vertices`` are made of them.
-        """
-        graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
-        if molecules and self.molecules is None:
-            raise ConfigurationError("the model was trained on graphs with features of their own; molecules lack them")
-        return self.vertices(graphs)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
@@ -144,8 +178,6 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
 
 
 def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:
-    from ccn.datasets.molecules import pack_molecules
-
     try:
         made = pack_molecules(smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False)
     except DataError as error:  # not one of them is a molecule

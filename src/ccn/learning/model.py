@@ -1,103 +1,118 @@
-"""A trained model: networks, and all that is needed to use them on new molecules or graphs."""
+"""A trained model: what a method has learned, its calibrated intervals, and how it was made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
-from ccn.learning.conformal import Calibration
+from ccn.learning.conformal import Calibration, calibrate
+from ccn.learning.examples import Examples
+from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
 from ccn.learning.task import Floats, Task
-from ccn.models import CCN
-from ccn.training.batches import Batches
-from ccn.training.machine import torch_device
-from ccn.training.outputs import outputs
-from ccn.training.recipe import Recipe
 
-__all__ = ["Model"]
+__all__ = ["Model", "Prediction"]
 
-_TOGETHER = 256  # graphs of a batch of predictions
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions of some graphs, computed once and passed on.
+
+    Attributes:
+        mean: (graphs, columns) the mean over the members of an ensemble.
+        spread: (graphs, columns) their standard deviation.
+
+    """
+
+    mean: Floats
+    spread: Floats
 
 
 @dataclass(frozen=True)
 class Model:
-    """An ensemble of one or more networks with one task.
+    """A fitted method and what stands around it.
 
     Attributes:
-        members: the networks.
-        options: the arguments that each was made with.
-        task: what the outputs mean.
-        inputs: how graphs are read.
-        recipe: how it was trained.
+        method: the name of the method in the registry.
+        settings: what the method was made with, as plain data.
+        fitted: what it has learned.
         calibration: of intervals; None for classification and where no rows were left for it.
-        about: what is known of its training: version, metrics, fingerprint of the data, columns.
+        about: how it was made: version, seed, parts, metrics, fingerprint of the data, columns.
 
     """
 
-    members: tuple[CCN, ...]
-    options: Mapping[str, Any]
-    task: Task
-    inputs: Inputs
-    recipe: Recipe
+    method: str
+    settings: Mapping[str, Any]
+    fitted: Fitted
     calibration: Calibration | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def each(self, graphs: Pack) -> Floats:
-        """(members, graphs, ..) predictions of every member in the targets' units, or probabilities.
+    @property
+    def task(self) -> Task:
+        """What the predictions mean."""
+        return self.fitted.task
 
-        ``graphs`` are as :attr:`inputs` gives them; so in all methods here.
-        """
-        return np.stack([self.task.decode(self._run(net, graphs)) for net in self.members])
+    @property
+    def inputs(self) -> Inputs:
+        """How graphs are read. ``graphs`` in all methods here are as :meth:`Inputs.read` gives them."""
+        return self.fitted.inputs
 
-    def _run(self, net: CCN, graphs: Pack, embed: bool = False) -> Tensor:
-        # Graphs of like size together: a batch is as slow as its largest parts are many.
-        batches = Batches(graphs, np.argsort(graphs.sizes, kind="stable"), _TOGETHER)
-        found = outputs(net, batches, net.embed if embed else None)
-        back = torch.empty_like(found)
-        back[torch.from_numpy(batches.rows)] = found
-        return back
+    def predict(self, graphs: Pack) -> Prediction:
+        """Predictions in the targets' units, or probabilities."""
+        each = self.fitted.predict(graphs)
+        return Prediction(each.mean(axis=0), each.std(axis=0))
 
-    def predict(self, graphs: Pack) -> Floats:
-        """The mean of the members' predictions."""
-        return np.asarray(self.each(graphs).mean(axis=0))
-
-    def interval(self, graphs: Pack, level: float) -> tuple[Floats, Floats, Floats]:
-        """Prediction, lower and upper end of intervals of probability ``level``, each (graphs, targets)."""
+    def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
+        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets)."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        each = self.each(graphs)
-        middle, spread = each.mean(axis=0), each.std(axis=0)
-        half = self.calibration.half_width(level, spread)
-        return middle, middle - half, middle + half
+        half = self.calibration.half_width(level, predicted.spread)
+        return predicted.mean - half, predicted.mean + half
+
+    def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
+        """The metrics of the task for rows with known targets."""
+        return metrics(self.task, targets, predicted.mean, each=True)
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
-        """The invariant embedding, one row per graph; the members' side by side."""
-        return np.concatenate([self._run(net, graphs, embed=True).cpu().numpy() for net in self.members], axis=1)
+        """The invariant embedding, one row per graph; those of the members side by side."""
+        return self.fitted.embed(graphs)
 
-    def evaluate(self, graphs: Pack, targets: Floats, each: bool = True) -> dict[str, float]:
-        """The metrics of the task on graphs with known targets."""
-        return metrics(self.task, targets, self.predict(graphs), each)
-
-    @property
-    def device(self) -> str:
-        """The kind of device that the networks are on."""
-        return next(self.members[0].parameters()).device.type if self.members else "cpu"
-
-    def to(self, device: str | torch.device) -> Model:
-        """The networks moved to a device."""
-        place = torch_device(str(device))
-        for net in self.members:
-            net.to(place)
+    def to(self, device: torch.device) -> Model:
+        """The model, moved to a device."""
+        self.fitted.to(device)
         return self
+
+    def held_out(self, examples: Examples) -> Model:
+        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it."""
+        predicted = {
+            part: self.predict(examples.graphs.select(rows))
+            for part in ("validation", "calibration")
+            if len(rows := getattr(examples, part))
+        }
+        found = {part: self.metrics(examples.targets[getattr(examples, part)], p) for part, p in predicted.items()}
+        made = replace(self, about={**self.about, "metrics": found})
+        if self.task.kind != "regression" or "calibration" not in predicted:
+            return made
+        kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))
+        return replace(
+            made, calibration=calibrate(examples.targets[examples.calibration], kept.mean, kept.spread, floor)
+        )
+
+    def _floor(self, usual: Prediction | None) -> Sequence[float]:
+        """Half of the usual spread of an ensemble: allowed for where its members agree."""
+        scale = self.task.scale
+        if usual is None or scale is None or not usual.spread.any():
+            return ()
+        least = np.maximum(0.5 * np.median(usual.spread, axis=0), 1e-6 * np.array(scale.deviation))
+        return [float(x) for x in least]

@@ -21,8 +21,9 @@ from torch.nn import functional as F
 from ccn.errors import ConfigurationError
 from ccn.features.scaling import TargetScale
 
-__all__ = ["Kind", "Task", "make_task"]
+__all__ = ["Floats", "Kind", "Loss", "Task", "make_task"]
 
+Loss = Literal["mse", "mae", "huber"]
 Kind = Literal["regression", "binary", "multiclass", "multilabel"]
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class Task:
     targets: tuple[str, ...]
     classes: tuple[Any, ...] = ()
     scale: TargetScale | None = None
-    loss: Literal["mse", "mae", "huber"] = "mse"
+    loss: Loss = "mse"
     class_weights: tuple[float, ...] = ()
 
     @property
@@ -55,6 +56,10 @@ class Task:
     def encode(self, targets: Floats) -> Floats:
         """Targets as the loss reads them: those of a regression scaled by the training part's statistics."""
         return targets if self.scale is None else self.scale.scale(targets)
+
+    def restore(self, values: Floats) -> Floats:
+        """The inverse of :meth:`encode`."""
+        return values if self.scale is None else self.scale.restore(values)
 
     def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """The sum of the weighted losses of all targets that are there, and the sum of their weights.
@@ -118,7 +123,7 @@ def make_task(
     classification: bool,
     names: Sequence[str],
     classes: Sequence[Any] = (),
-    loss: Literal["mse", "mae", "huber"] = "mse",
+    loss: Loss = "mse",
     class_weight: str | Mapping[Any, float] | None = None,
 ) -> Task:
     """The task of the training part's targets, (graphs, targets).

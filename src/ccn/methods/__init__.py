@@ -1,13 +1,15 @@
-"""The methods that the paper compares with, and its own, as estimators with one interface.
+"""Everything that can be fitted, behind one interface and in one registry.
 
->>> from ccn.methods import method
->>> wl = method("wl", "classification").fit(["CO", "CCO", "CCCO", "CN", "CCN", "CCCN"], [1, 1, 1, 0, 0, 0])
->>> wl.predict(["CCCCO"]).tolist()
-[1]
+:mod:`ccn.methods.method` has the interface and the one call that fits; each other module is one kind of method.
+Imports training, learning and everything above them.
+
+>>> from ccn.methods import make_method
+>>> make_method("ccn-2-kernel", classification=True).reads().molecules
+'compact'
 """
 
 from __future__ import annotations
 
-from ccn.methods.registry import METHODS, load, method
+from ccn.methods.registry import METHODS, fitted_class, make_method
 
-__all__ = ["METHODS", "load", "method"]
+__all__ = ["METHODS", "fitted_class", "make_method"]

@@ -18,7 +18,7 @@ __all__ = ["MANY", "MANY_DEAR", "POINTS", "Round", "best", "grid", "rounds", "su
 MANY = 10_000
 """Rows above which choices are made on the validation part alone."""
 MANY_DEAR = 2_000
-"""The same for methods that take long to fit: kernel machines."""
+"""The same for methods that are expensive to fit: kernel machines."""
 POINTS = 16
 """The largest number of points of a grid."""
 
@@ -45,15 +45,15 @@ def grid(values: Mapping[str, Any], known: Iterable[str] | None = None) -> list[
     return points
 
 
-def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool, dear: bool = False) -> list[Round]:
+def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool, many: int = MANY) -> list[Round]:
     """Rows to fit on and rows to judge by, as often as settings are tried.
 
-    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to
-    :data:`MANY` rows, or :data:`MANY_DEAR` where fits are ``dear``, all of them are dealt into folds, stratified by
-    class; above, the training rows are fitted and the validation rows judge. Rows without a target are in neither.
+    The first ``train`` of the rows with targets y (rows,) are for training, the others for validation. Up to ``many``
+    rows, all of them are dealt into folds, stratified by class; above, the training rows are fitted and the validation
+    rows judge. Rows without a target are in neither.
     """
     known = np.flatnonzero(~np.isnan(y))
-    if len(known) <= (MANY_DEAR if dear else MANY):
+    if len(known) <= many:
         labels = y[known] if classification else None
         dealt = k_fold(len(known), max(2, min(folds, len(known))), seed, labels=labels, validation=False)
         made = [(known[s.train], known[s.test]) for s in dealt]

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
 
-from ccn.features.scaling import TargetScale
 from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
-from ccn.learning.task import Floats
-from ccn.methods.choice import best, grid, rounds, success
+from ccn.learning.examples import Examples
+from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
+from ccn.learning.inputs import Inputs
+from ccn.learning.task import Floats, Task
+from ccn.methods.choice import MANY, Round, best, grid, rounds, success
 from ccn.methods.kernels.bags import Bag, Names, graph_of, matrices, name, tally, vertex_names
-from ccn.methods.method import Baseline, Given, as_arrays, as_tensors
+from ccn.methods.method import Method, Outcome
 from ccn.methods.objects import from_tensor, need_skops, to_tensor
+from ccn.training.execution import Execution
 
-__all__ = ["TREES", "CountFeatures", "count_bags"]
+__all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
 
 TREES = 400
 
@@ -109,103 +111,126 @@ def _distinct(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(made.values())
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class CountFeatures(Baseline):
+@dataclass
+class FittedCounts(Fitted):
+    """Models of scikit-learn on counts, one per target.
+
+    Attributes:
+        columns: the names of what is counted.
+        models: fitted objects of scikit-learn.
+        chosen: the settings of each.
+        linear: a class is a number for each class, 1 for its rows and 0 for others, of which the largest is predicted.
+
+    """
+
+    columns: Names
+    models: list[Any]
+    chosen: list[dict[str, Any]]
+    linear: bool
+
+    reads_edges = False
+
+    def predict(self, graphs: Pack) -> Floats:
+        x = _counts(count_bags(graphs), self.columns)
+        kind = self.task.kind
+        if kind == "regression":
+            found = np.stack([np.asarray(model.predict(x)).reshape(len(x)) for model in self.models], axis=1)
+            return self.task.restore(found)[None]
+        each = [self._probabilities(model, x) for model in self.models]
+        return (np.stack([p[:, 1] for p in each], axis=1) if kind == "multilabel" else each[0])[None]
+
+    def _probabilities(self, model: Any, x: Floats) -> Floats:
+        """(rows, classes); linear models have none, and put all on one class."""
+        classes = len(self.task.classes)
+        if self.linear:
+            return np.asarray(np.eye(classes)[_guess(model, x, linear=True).astype(np.int64)])
+        found = np.zeros((len(x), classes))
+        found[:, model.classes_.astype(np.int64)] = model.predict_proba(x)
+        return found
+
+    def state(self) -> State:
+        tensors = as_tensors({"columns": self.columns}, "")
+        tensors |= {f"model{t}": to_tensor(model) for t, model in enumerate(self.models)}
+        return tensors, {"chosen": self.chosen, "linear": self.linear}
+
+    @classmethod
+    def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
+        columns = as_arrays(tensors, "")["columns"].view(np.uint64)
+        chosen = list(data["chosen"])
+        models = [from_tensor(tensors[f"model{t}"]) for t in range(len(chosen))]
+        # Files of 0.1 do not say; forests and boosted trees hold their trees.
+        linear = data.get("linear", not any(hasattr(model, "estimators_") for model in models))
+        return cls(task, inputs, columns, models, chosen, linear)
+
+
+def _counts(bag: Bag, columns: Names) -> Floats:
+    """(graphs, columns) counts of what the training rows have."""
+    known = np.isin(bag.key, columns)
+    kept = Bag(bag.graph[known], bag.key[known], bag.count[known], bag.graphs)
+    # One more bag, with every column, so that the columns are always the same.
+    every = Bag(np.zeros(len(columns), dtype=np.int64), columns, np.ones(len(columns)), 1)
+    return np.asarray(matrices(kept, every)[0].toarray())
+
+
+def _guess(model: Any, x: Floats, *, linear: bool) -> Floats:
+    """(rows,) numbers, scaled, or numbers of classes; ``linear`` for a linear model of classes."""
+    found = np.asarray(model.predict(x), dtype=np.float64)
+    return found.argmax(axis=1).astype(np.float64) if linear else found.reshape(len(x))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountFeatures(Method):
     """Lasso, ridge, random forest or gradient boosted trees on counts of vertices and edges by label.
 
-    The linear methods learn a class as a number for each class, 1 for its rows and 0 for others, and predict the
-    largest.
-
-    Args:
+    Attributes:
         settings: values of the method's settings that are tried, in place of its own.
         folds: of cross-validation.
+        many: rows above which the validation part alone decides.
         trees: of a forest and of boosting.
 
     """
 
     settings: Mapping[str, Any] | None = None
     folds: int = 5
+    many: int = MANY
     trees: int = TREES
 
-    METHODS = tuple(MODELS)
+    fitted = FittedCounts
 
-    def check_packages(self) -> None:
+    def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
+        super().check(examples, inputs, execution)
         need_skops()
 
-    def _learn(self, given: Given) -> None:
-        bag = count_bags(given.graphs)
-        self.columns_: Names = np.unique(bag.key[bag.graph < given.train])
-        x, train = self._counts(bag), np.arange(given.train)
-        y = given.targets
-        self.scale_ = None if self._classifies else TargetScale.fit(y[train])
-        y = y if self.scale_ is None else self.scale_.scale(y)
-        own = MODELS[self.method].settings
-        points = _distinct(grid(own if self.settings is None else self.settings, own))
-        self.model_: list[Any] = []
-        self.chosen_: list[dict[str, Any]] = []
+    def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
+        train, rows = len(examples.train), np.concatenate([examples.train, examples.validation])
+        task = examples.task()
+        bag = count_bags(examples.graphs.select(rows))
+        columns: Names = np.unique(bag.key[bag.graph < train])
+        x, y = _counts(bag, columns), task.encode(examples.targets[rows])
+        known = MODELS[self.name].settings
+        points = _distinct(grid(known if self.settings is None else self.settings, known))
+        linear = MODELS[self.name].linear and self.classification
+        models, chosen = [], []
         for column in y.T:
-            parts = rounds(column, given.train, self.folds, self.random_state, classification=self._classifies)
+            parts = rounds(column, train, self.folds, self.seed, classification=self.classification, many=self.many)
 
-            def judge(point: dict[str, Any], y: Floats = column, parts: list[tuple[Int, Int]] = parts) -> float:
-                tried = [(self._fitted(point, x[rows], y[rows]), held) for rows, held in parts]
-                return float(
-                    np.mean(
-                        [
-                            success(y[held], self._guess(model, x[held]), classification=self._classifies)
-                            for model, held in tried
-                        ]
-                    )
-                )
+            def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
+                tried = [(self._model(point, x[rows], y[rows], task), held) for rows, held in parts]
+                right = [
+                    success(y[held], _guess(model, x[held], linear=linear), classification=self.classification)
+                    for model, held in tried
+                ]
+                return float(np.mean(right))
 
             point, _ = best(points, judge)
-            rows = train[~np.isnan(column[train])]
-            self.model_.append(self._fitted(point, x[rows], column[rows]))
-            self.chosen_.append(point)
+            there = np.flatnonzero(~np.isnan(column[:train]))
+            models.append(self._model(point, x[there], column[there], task))
+            chosen.append(point)
+        return Outcome(FittedCounts(task, inputs, columns, models, chosen, linear), chosen)
 
-    def _fitted(self, point: dict[str, Any], x: Floats, y: Floats) -> Any:
-        of = MODELS[self.method]
-        if of.linear:
-            columns = y[:, None] == np.arange(len(self.classes_)) if self._classifies else y[:, None]
-            return of.make(self._classifies, **point, seed=self.random_state).fit(x, columns.astype(np.float64))
-        return of.make(self._classifies, **point, seed=self.random_state, trees=self.trees).fit(x, y)
-
-    def _guess(self, model: Any, x: Floats) -> Floats:
-        found = np.asarray(model.predict(x), dtype=np.float64)
-        if MODELS[self.method].linear and self._classifies:
-            return np.asarray(found.argmax(axis=1), dtype=np.float64)
-        return found.reshape(len(x))
-
-    def _counts(self, bag: Bag) -> Floats:
-        """(graphs, columns) counts of what the training rows have."""
-        known = np.isin(bag.key, self.columns_)
-        kept = Bag(bag.graph[known], bag.key[known], bag.count[known], bag.graphs)
-        # One more bag, with every column, so that the columns are always the same.
-        every = Bag(np.zeros(len(self.columns_), dtype=np.int64), self.columns_, np.ones(len(self.columns_)), 1)
-        return np.asarray(matrices(kept, every)[0].toarray())
-
-    def _infer(self, graphs: Pack) -> Floats:
-        x = self._counts(count_bags(graphs))
-        found = np.stack([self._guess(model, x) for model in self.model_], axis=1)
-        return found if self.scale_ is None else self.scale_.restore(found)
-
-    def answers(self, graphs: Pack) -> Floats:
-        if not self._classifies or MODELS[self.method].linear:
-            return super().answers(graphs)
-        x = self._counts(count_bags(graphs))
-        found = []
-        for model in self.model_:
-            known = np.zeros((len(x), len(self.classes_)))
-            known[:, model.classes_.astype(np.int64)] = model.predict_proba(x)
-            found.append(known)
-        return np.stack([p[:, 1] for p in found], axis=1) if self._multilabel else found[0]
-
-    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = as_tensors({"columns": self.columns_}, "")
-        tensors |= {f"model{t}": to_tensor(model) for t, model in enumerate(self.model_)}
-        return tensors, {"chosen": self.chosen_, "scale": None if self.scale_ is None else self.scale_.to_json()}
-
-    def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-        self.columns_ = as_arrays(tensors, "")["columns"].view(np.uint64)
-        self.chosen_ = list(data["chosen"])
-        self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
-        self.model_ = [from_tensor(tensors[f"model{t}"]) for t in range(len(self.chosen_))]
+    def _model(self, point: dict[str, Any], x: Floats, y: Floats, task: Task) -> Any:
+        kind = MODELS[self.name]
+        if kind.linear:
+            columns = y[:, None] == np.arange(len(task.classes)) if self.classification else y[:, None]
+            return kind.make(self.classification, **point, seed=self.seed).fit(x, columns.astype(np.float64))
+        return kind.make(self.classification, **point, seed=self.seed, trees=self.trees).fit(x, y)

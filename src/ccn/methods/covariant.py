@@ -1,28 +1,23 @@
-"""The package's own networks as methods: the paper's two, and two by the default recipe."""
+"""The package's networks as methods: by a recipe of choice, and by those of the paper's tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
-from torch import nn
+from numpy.typing import NDArray
 
-from ccn.errors import ConfigurationError
+from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
-from ccn.learning import model_file
-from ccn.learning.model import Model
 from ccn.learning.task import Task
-from ccn.methods.method import TaskName
-from ccn.methods.network import NetworkMethod
-from ccn.methods.networks import network_options
+from ccn.methods.network import FittedNetworks, NetworkMethod
 from ccn.models import CCN
-from ccn.training.recipe import PAPER_WIDTHS, Recipe, recipe, unplain
-from ccn.version import __version__
+from ccn.schemes.generators import Neighbourhoods
+from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Network, Recipe, recipe
 
-__all__ = ["Covariant"]
+__all__ = ["Covariant", "FittedCovariant", "NamedCovariant", "network_options"]
 
 _NAMED: dict[str, Recipe] = {
     "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
@@ -32,56 +27,88 @@ _NAMED: dict[str, Recipe] = {
 }
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+class FittedCovariant(FittedNetworks):
+    """Covariant networks, which also have an embedding."""
+
+    module = CCN
+
+    def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
+        found = self._run(graphs, [net.embed for net in self._nets])
+        return np.concatenate([e.cpu().numpy() for e in found], axis=1)
+
+    @property
+    def _nets(self) -> tuple[CCN, ...]:
+        return cast(tuple[CCN, ...], self.networks)
+
+    @property
+    def embedding_width(self) -> int:  # type: ignore[override]
+        return sum(sum(net.readout_widths) for net in self._nets)
+
+    @property
+    def reads_edges(self) -> bool:  # type: ignore[override]
+        return any(isinstance(c, EdgeFeatures) for net in self._nets for c in net.adjacency_channels)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Covariant(NetworkMethod):
     """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part."""
 
-    METHODS = tuple(_NAMED)
+    fitted = FittedCovariant
+    named_recipes = True
+    compiles = True
+    own_recipe = recipe("default")
 
-    def _recipe(self) -> Recipe:
-        return _NAMED[self.method]
+    def recipe_fields(self) -> Mapping[str, Collection[str]]:
+        return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
 
-    def own_choices(self) -> tuple[dict[str, Any], ...]:
-        paper = self.resolved_recipe().name == "paper"
-        return tuple({"channels": c} for c in PAPER_WIDTHS) if paper else ({},)
+    def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name == "paper" else ({},)
 
-    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+    def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         return network_options(chosen.network, graphs, task.outputs)
 
-    def _make(self, options: dict[str, Any]) -> nn.Module:
-        return CCN(**options)
 
-    def to_model(self) -> Model:
-        """The network as a model of the package."""
-        check_is_fitted(self, "networks_")
-        about = {
-            "ccn": __version__,
-            "method": self.method,
-            "settings": self._settings(),
-            "chosen": self.chosen_,
-            "single": self._single,
-        }
-        members = cast(tuple[CCN, ...], self.networks_)
-        return Model(members, self.options_, self.task_, self.inputs_, self.recipe_, None, about)
+@dataclass(frozen=True, kw_only=True)
+class NamedCovariant(Covariant):
+    """CCN by one of the recipes of the paper's tables."""
 
-    def save(self, path: str | Path, **more: Any) -> Path:
-        """Write a model file, which :meth:`ccn.CCNClassifier.load` and :meth:`ccn.CCNRegressor.load` read too."""
-        return model_file.save(self.to_model(), path)
+    named_recipes = False
 
-    @classmethod
-    def of_model(cls, model: Model) -> Covariant:
-        """The fitted method that a model file of :meth:`save` holds."""
-        if "method" not in model.about:
-            raise ConfigurationError(
-                "the model was not made by a method of the registry; load it with ccn.CCNClassifier or ccn.CCNRegressor"
-            )
-        kind: TaskName = "regression" if model.task.kind == "regression" else "classification"
-        settings = model.about.get("settings", {}) | {"method": model.about["method"], "task": kind}
-        made = cls(**{k: unplain(v) for k, v in settings.items()})
-        made.inputs_, made.task_, made.recipe_ = model.inputs, model.task, model.recipe
-        made.networks_, made.options_ = model.members, dict(model.options)
-        made._names, made._single = model.task.targets, bool(model.about["single"])
-        made.chosen_ = list(model.about["chosen"])
-        if made._classifies:
-            made.classes_ = np.array(model.task.classes)
-        return made
+    def usual_recipe(self) -> Recipe:
+        return _NAMED[self.name] if self.recipe is None else self.recipe
+
+
+def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
+    """The arguments of :class:`ccn.CCN` for graphs of this kind."""
+    edges = graphs.arrays.get("edge_features")
+    channels: tuple[Any, ...] = (Weights(),)
+    if n.edge_features and edges is not None and edges.shape[1]:
+        own = EdgeFeatures(int(edges.shape[1]))
+        channels = (own,) if "weights" not in graphs.arrays and _span_one(edges) else (Weights(), own)
+    return {
+        "in_features": graphs.width,
+        "out_features": outputs,
+        "order": n.order,
+        "levels": n.levels,
+        "channels": n.widths(),
+        "contractions": n.contractions,
+        "adjacency": n.adjacency,
+        "own": n.own,
+        "directed": graphs.directed,
+        "self_loops": graphs.self_loops,
+        "scheme": Neighbourhoods(max_part=n.max_part) if n.scheme is None else n.scheme,
+        "adjacency_channels": channels,
+        "nonlinearity": n.nonlinearity,
+        "norm": n.norm,
+        "dropout": n.dropout,
+        "hidden": n.hidden,
+        "head_norm": n.head_norm,
+        "head_dropout": n.head_dropout,
+    }
+
+
+def _span_one(edges: NDArray[Any]) -> bool:
+    """Whether A is a combination of the channels of edges, as where each has one kind: then it adds nothing to them."""
+    kinds = np.unique(edges, axis=0).astype(np.float64)
+    ones = np.ones(len(kinds))
+    return bool(np.allclose(kinds @ np.linalg.lstsq(kinds, ones, rcond=None)[0], ones))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,12 @@ from torch import Tensor, nn
 from ccn.errors import DependencyError
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
+from ccn.learning.inputs import Features
 from ccn.learning.task import Task
-from ccn.methods.network import NetworkMethod
-from ccn.training.recipe import Features, Network, Optimiser, Recipe, Training
+from ccn.methods.network import FittedNetworks, NetworkMethod
+from ccn.training.recipe import Network, Optimiser, Recipe, Training
 
-__all__ = ["GIN", "GraphIsomorphismNetwork"]
+__all__ = ["GIN", "FittedGIN", "GraphIsomorphismNetwork"]
 
 
 def _pyg() -> Any:
@@ -48,27 +50,31 @@ class GIN(nn.Module):
         return out
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+class FittedGIN(FittedNetworks):
+    """GINs, which do not read edge features."""
+
+    module = GIN
+    reads_edges = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class GraphIsomorphismNetwork(NetworkMethod):
-    """GIN with the vertex features given; edge features are not read."""
+    """GIN with the vertex features given."""
 
     layers: int = 4
     hidden: int = 64
 
-    METHODS = ("gin",)
-    RECIPE = Recipe(
+    fitted = FittedGIN
+    own_recipe = Recipe(
         name="gin",
         features=Features(molecules="element", vertices="given"),
         network=Network(dropout=0.0),
         optimiser=Optimiser(learning_rate=3e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
         training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
-    CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
+    own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
-    def check_packages(self) -> None:
-        _pyg()
-
-    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+    def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "in_features": graphs.width,
             "out_features": task.outputs,
@@ -76,6 +82,3 @@ class GraphIsomorphismNetwork(NetworkMethod):
             "hidden": self.hidden,
             "dropout": chosen.network.dropout,
         }
-
-    def _make(self, options: dict[str, Any]) -> nn.Module:
-        return GIN(**options)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,13 @@ from scipy.special import log_softmax, softmax
 from torch import Tensor
 
 from ccn.errors import ConfigurationError, FileError
-from ccn.features.scaling import TargetScale
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
-from ccn.learning.task import Floats
-from ccn.methods.choice import Round, best, grid, rounds, success
+from ccn.learning.examples import Examples
+from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
+from ccn.learning.inputs import Features, Inputs
+from ccn.learning.task import Floats, Task
+from ccn.methods.choice import MANY_DEAR, Round, best, grid, rounds, success
 from ccn.methods.kernels import (
     WL,
     Graphlet,
@@ -30,13 +32,13 @@ from ccn.methods.kernels import (
     WLOptimalAssignment,
     stored_gram,
 )
-from ccn.methods.method import Baseline, Given, as_arrays, as_tensors
+from ccn.methods.method import Method, Outcome
 from ccn.methods.objects import from_tensor, need_skops, to_tensor
-from ccn.training.recipe import Features
+from ccn.training.execution import Execution
 
-__all__ = ["KERNELS", "KernelMachine"]
+__all__ = ["KERNELS", "FittedKernelMachine", "KernelMachine"]
 
-_ROWS = 2048  # predicted together
+_PREDICTED_TOGETHER = 2048  # rows
 _KEPT_FROM = 100  # graphs from which a Gram matrix is worth keeping
 _NUMBERS = {"C": (0.1, 1.0, 10.0, 100.0)}  # a larger C takes a machine for numbers minutes
 
@@ -77,69 +79,171 @@ KERNELS: dict[str, _Choice] = {
 }
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class KernelMachine(Baseline):
+@dataclass(frozen=True)
+class Machine:
+    """A fitted support vector machine for one target.
+
+    Attributes:
+        kernel: the chosen kernel.
+        svm: the fitted object of scikit-learn.
+        rows: those of the training graphs that it was fitted on.
+        sharpness: of classes: probabilities are the softmax of so many times the scores, the factor that makes rows
+            it was not fitted on likeliest; the likeliest class is the machine's.
+
+    """
+
+    kernel: Kernel[Any]
+    svm: Any
+    rows: Int
+    sharpness: float = 1.0
+
+    def scores(self, k: Floats, classes: int) -> Floats:
+        """(rows, classes) from kernels (rows, rows of the machine); minus infinity for a class it has not seen."""
+        score = self.svm.decision_function(k)
+        out = np.full((len(k), classes), -np.inf)
+        seen = self.svm.classes_.astype(np.int64)
+        out[:, seen] = np.stack([-score, score], axis=1) / 2 if score.ndim == 1 else score
+        return out
+
+
+@dataclass
+class FittedKernelMachine(Fitted):
+    """Machines, one per target, and the training graphs that they compare with.
+
+    Attributes:
+        graphs: the training graphs.
+        machines: one per target.
+        name: of the method.
+        chosen: the settings of each machine.
+        shared: graphs up to which the Gram matrix of the pack they are a part of is kept on disk; 0 for never.
+
+    """
+
+    graphs: Pack
+    machines: list[Machine]
+    name: str
+    chosen: list[dict[str, Any]]
+    shared: int = 0
+    _seen: dict[Kernel[Any], Any] = field(default_factory=dict)  # what kernels see of the training graphs
+
+    def predict(self, graphs: Pack) -> Floats:
+        found: list[list[Floats]] = [[] for _ in self.machines]
+        for start in range(0, len(graphs), _PREDICTED_TOGETHER):
+            some = graphs.select(np.arange(start, min(start + _PREDICTED_TOGETHER, len(graphs))))
+            compared: dict[Kernel[Any], Floats] = {}
+            for t, machine in enumerate(self.machines):
+                if machine.kernel not in compared:
+                    compared[machine.kernel] = self._compared(machine.kernel, some)
+                found[t].append(self._predicted(machine, compared[machine.kernel][:, machine.rows]))
+        each = [np.concatenate(of) for of in found]
+        if self.task.kind == "regression":
+            return self.task.restore(np.stack(each, axis=1))[None]
+        return (np.stack([p[:, 1] for p in each], axis=1) if self.task.kind == "multilabel" else each[0])[None]
+
+    def _predicted(self, machine: Machine, k: Floats) -> Floats:
+        """Scaled numbers (rows,), or probabilities (rows, classes)."""
+        if self.task.kind == "regression":
+            return np.asarray(machine.svm.predict(k))
+        return np.asarray(softmax(machine.sharpness * machine.scores(k, len(self.task.classes)), axis=1))
+
+    def _compared(self, kernel: Kernel[Any], graphs: Pack) -> Floats:
+        """(graphs, training graphs)."""
+        common = _common(graphs, self.shared)
+        if common is not None and graphs.arrays is self.graphs.arrays:
+            return np.asarray(stored_gram(kernel, common)[np.ix_(graphs.chosen, self.graphs.chosen)], dtype=np.float64)
+        if kernel not in self._seen:
+            self._seen[kernel] = kernel.see(self.graphs)
+        return kernel.between(kernel.see(graphs), self._seen[kernel])
+
+    def state(self) -> State:
+        graphs = self.graphs.bare().compact()
+        tensors = as_tensors(graphs.arrays, "graphs.")
+        for t, machine in enumerate(self.machines):
+            tensors |= as_tensors({**machine.kernel.state(), "rows": machine.rows}, f"{t}.")
+            tensors[f"machine{t}"] = to_tensor(machine.svm)
+        data = {
+            "name": self.name,
+            "chosen": self.chosen,
+            "sharpness": [m.sharpness for m in self.machines],
+            "kernels": [m.kernel.settings() for m in self.machines],
+            "version": KERNELS[self.name].kernel.version,
+            "directed": graphs.directed,
+            "self_loops": graphs.self_loops,
+        }
+        return tensors, data
+
+    @classmethod
+    def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
+        name = data["name"]
+        if data.get("version", 1) != KERNELS[name].kernel.version:
+            raise FileError(f"the kernel of {name} was another when this file was written; fit it again")
+        graphs = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
+        machines = []
+        for t, settings in enumerate(data["kernels"]):
+            arrays = as_arrays(tensors, f"{t}.")
+            rows = arrays.pop("rows")
+            if "labels" in arrays:
+                arrays["labels"] = arrays["labels"].view(np.uint64)
+            kernel = KERNELS[name].kernel(**settings).with_state(arrays)
+            sharpness = (data["sharpness"] or [1.0] * len(data["kernels"]))[t]
+            machines.append(Machine(kernel, from_tensor(tensors[f"machine{t}"]), rows, sharpness))
+        return cls(task, inputs, graphs, machines, name, list(data["chosen"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelMachine(Method):
     """A kernel whose settings are chosen together with the machine's constant C.
 
-    Args:
+    Attributes:
         C: the values tried, in place of the method's own.
         settings: values of the kernel's settings that are tried, in place of the method's own.
         folds: of cross-validation.
+        many: rows above which the validation part alone decides.
         refit: fit the last machine on the validation rows too.
         max_rows: training rows above which so many are drawn; a Gram matrix has their square.
         cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
             graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that
             is fitted sees all those graphs, but no target. Of a larger pack it is that of the rows drawn.
 
-    Attributes:
-        kernel_: the chosen kernel, one per target.
-        sharpness_: of classes, one per target: probabilities are the softmax of so many times the machine's scores, a
-            number that makes what is known of rows not fitted on likeliest; the likeliest class is the machine's own.
-        support_: the training rows that were used.
-
     """
 
     C: Sequence[float] | float | None = None
     settings: Mapping[str, Any] | None = None
     folds: int = 5
+    many: int = MANY_DEAR
     refit: bool = False
     max_rows: int = 8_000
     cache: bool = True
 
-    METHODS = tuple(KERNELS)
+    fitted = FittedKernelMachine
 
-    def check_packages(self) -> None:
+    def reads(self) -> Features:
+        return self._with_features(Features(molecules=KERNELS[self.name].molecules))
+
+    def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
+        super().check(examples, inputs, execution)
         need_skops()
 
-    def _learn(self, given: Given) -> None:
-        given, train = self._drawn(given)
-        self.support_ = np.arange(len(given.graphs) if self.refit else train)
-        y = given.targets
-        self.scale_ = None if self._classifies else TargetScale.fit(y[:train])
-        y = y if self.scale_ is None else self.scale_.scale(y)
-        choice = KERNELS[self.method]
-        tried = choice.tried(classification=self._classifies)
-        tried = tried if self.settings is None else {"C": tried["C"], **self.settings}
-        own_names = [f.name for f in fields(choice.kernel)]
-        points = grid(tried if self.C is None else {**tried, "C": self.C}, [*own_names, "C"])
+    def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
+        rows, train = self._drawn(examples)
+        graphs = examples.graphs.select(rows)
+        task = examples.task(rows[:train])
+        y = task.encode(examples.targets[rows])
+        support = np.arange(len(rows) if self.refit else train)
+        points = self._points()
         grams: dict[str, tuple[Kernel[Any], NDArray[Any]]] = {}
 
         def gram(point: dict[str, Any]) -> tuple[Kernel[Any], NDArray[Any]]:
-            own = {k: v for k, v in point.items() if k != "C"}
-            if repr(own) not in grams:
-                grams[repr(own)] = self._gram(choice.kernel(**own), given.graphs)
-            return grams[repr(own)]
+            settings = {k: v for k, v in point.items() if k != "C"}
+            if repr(settings) not in grams:
+                grams[repr(settings)] = self._gram(KERNELS[self.name].kernel(**settings), graphs)
+            return grams[repr(settings)]
 
-        self.kernel_: list[Kernel[Any]] = []
-        self.machine_: list[Any] = []
-        self.chosen_: list[dict[str, Any]] = []
-        self.sharpness_: list[float] = []
-        for target, column in zip(self._names, y.T, strict=True):
-            if self._classifies and len(np.unique(column[:train][~np.isnan(column[:train])])) < 2:
-                raise ConfigurationError(
-                    f"{self.method}: the training rows have one class of {target!r} only; give both"
-                )
-            parts = rounds(column, train, self.folds, self.random_state, classification=self._classifies, dear=True)
+        machines, chosen = [], []
+        for target, column in zip(examples.names, y.T, strict=True):
+            if self.classification and len(np.unique(column[:train][~np.isnan(column[:train])])) < 2:
+                raise ConfigurationError(f"{self.name}: the training rows have one class of {target!r} only; give both")
+            parts = rounds(column, train, self.folds, self.seed, classification=self.classification, many=self.many)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
                 k = gram(point)[1]
@@ -147,51 +251,68 @@ class KernelMachine(Baseline):
 
             point, _ = best(points, judge)
             kernel, k = gram(point)
-            rows = self.support_[~np.isnan(column[self.support_])]
-            made = self._machine(point["C"]).fit(k[np.ix_(rows, rows)].astype(np.float64), column[rows])
-            self.kernel_.append(kernel)
-            self.machine_.append((made, rows))
-            self.chosen_.append(point)
-            if self._classifies:
-                self.sharpness_.append(self._sharpness(k, column, parts, point["C"]))
-        self.graphs_ = given.graphs.select(self.support_)
-        self._seen: dict[Kernel[Any], Any] = {}  # what kernels see of them
+            known = support[~np.isnan(column[support])]
+            svm = self._svm(point["C"]).fit(k[np.ix_(known, known)].astype(np.float64), column[known])
+            sharpness = 1.0
+            if self.classification:
+                sharpness = self._sharpness(kernel, k, column, parts, point["C"], len(task.classes))
+            machines.append(Machine(kernel, svm, known, sharpness))
+            chosen.append(point)
+        shared = self.max_rows * 5 // 4 if self.cache else 0
+        made = FittedKernelMachine(task, inputs, graphs.select(support), machines, self.name, chosen, shared)
+        return Outcome(made, chosen)
 
-    def _infer(self, graphs: Pack) -> Floats:
-        found = np.stack(self._each(graphs, lambda t, machine, k: machine.predict(k)), axis=1)
-        return found if self.scale_ is None else self.scale_.restore(found)
+    def _points(self) -> list[dict[str, Any]]:
+        """The settings to choose from."""
+        choice = KERNELS[self.name]
+        tried = choice.tried(classification=self.classification)
+        tried = tried if self.settings is None else {"C": tried["C"], **self.settings}
+        known = [f.name for f in fields(choice.kernel)]
+        return grid(tried if self.C is None else {**tried, "C": self.C}, [*known, "C"])
 
-    def answers(self, graphs: Pack) -> Floats:
-        if not self._classifies:
-            return self._infer(graphs)
-        found = self._each(graphs, lambda t, machine, k: softmax(self.sharpness_[t] * self._scores(machine, k), axis=1))
-        return np.stack([p[:, 1] for p in found], axis=1) if self._multilabel else found[0]
+    def _drawn(self, examples: Examples) -> tuple[Int, int]:
+        """Training rows and then validation rows, and how many are for training: not more than a Gram matrix can have,
+        and as many for validation as that is a share of.
+        """
+        train, held = examples.train, examples.validation
+        if len(train) > self.max_rows:
+            rng = np.random.default_rng(self.seed)
+            train = train[np.sort(rng.choice(len(train), self.max_rows, replace=False))]
+            if len(held):
+                held = held[np.sort(rng.permutation(len(held))[: max(1, self.max_rows // 8)])]
+        return np.concatenate([train, held]), len(train)
 
-    def _each(self, graphs: Pack, tell: Callable[[int, Any, Floats], Floats]) -> list[Floats]:
-        """For each target what is told by its machine, of kernels (graphs, rows of the machine)."""
-        found: list[list[Floats]] = [[] for _ in self.machine_]
-        for start in range(0, len(graphs), _ROWS):
-            some = graphs.select(np.arange(start, min(start + _ROWS, len(graphs))))
-            seen: dict[Kernel[Any], Floats] = {}
-            for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
-                if kernel not in seen:
-                    seen[kernel] = self._across(kernel, some)
-                found[t].append(tell(t, machine, seen[kernel][:, rows]))
-        return [np.concatenate(of) for of in found]
+    def _gram(self, kernel: Kernel[Any], graphs: Pack) -> tuple[Kernel[Any], NDArray[Any]]:
+        """The kernel, fitted, and the Gram matrix of the graphs."""
+        common = _common(graphs, self.max_rows * 5 // 4 if self.cache else 0)
+        if common is None:
+            fitted = kernel.fit(graphs)
+            kept = self.cache and len(graphs) >= _KEPT_FROM
+            return fitted, stored_gram(fitted, graphs) if kept else fitted.gram(graphs).astype(np.float32)
+        fitted = kernel.fit(common)
+        return fitted, stored_gram(fitted, common)[np.ix_(graphs.chosen, graphs.chosen)]
 
-    def _scores(self, machine: Any, k: Floats) -> Floats:
-        """(rows, classes) the larger the surer; minus infinity for a class that the machine has not seen."""
-        score = machine.decision_function(k)
-        out = np.full((len(k), len(self.classes_)), -np.inf)
-        out[:, machine.classes_.astype(np.int64)] = np.stack([-score, score], axis=1) / 2 if score.ndim == 1 else score
-        return out
+    def _svm(self, c: float) -> Any:
+        from sklearn.svm import SVC, SVR
 
-    def _sharpness(self, k: NDArray[Any], y: Floats, parts: list[Round], c: float) -> float:
-        scores, truth = [np.empty((0, len(self.classes_)))], [np.empty(0, np.int64)]
+        how = {"break_ties": True} if self.classification else {}  # so that the largest score is the prediction
+        return (SVC if self.classification else SVR)(C=c, kernel="precomputed", cache_size=500, **how)
+
+    def _try(self, k: NDArray[Any], y: Floats, rows: Int, held: Int, c: float) -> float:
+        if self.classification and len(np.unique(y[rows])) < 2:
+            return float("nan")
+        made = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
+        predicted = made.predict(k[np.ix_(held, rows)].astype(np.float64))
+        return success(y[held], predicted, classification=self.classification)
+
+    def _sharpness(
+        self, kernel: Kernel[Any], k: NDArray[Any], y: Floats, parts: list[Round], c: float, classes: int
+    ) -> float:
+        scores, truth = [np.empty((0, classes))], [np.empty(0, np.int64)]
         for rows, held in parts:
             if len(np.unique(y[rows])) > 1 and len(held):
-                made = self._machine(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
-                scores.append(self._scores(made, k[np.ix_(held, rows)].astype(np.float64)))
+                svm = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
+                scores.append(Machine(kernel, svm, rows).scores(k[np.ix_(held, rows)].astype(np.float64), classes))
                 truth.append(y[held].astype(np.int64))
         score, at = np.concatenate(scores), np.concatenate(truth)
         known = np.isfinite(score[np.arange(len(at)), at])  # of classes that the machine had seen
@@ -199,7 +320,7 @@ class KernelMachine(Baseline):
         if not len(at):
             return 1.0
 
-        # A little doubt, as Platt has it: rows that are all told right would make the softmax infinitely sharp.
+        # Platt's correction: rows that are all predicted right would make the softmax infinitely sharp.
         doubt = 1 / (len(at) + 2)
         sought = np.full(score.shape, doubt / max(1, score.shape[1] - 1))
         sought[np.arange(len(at)), at] = 1 - doubt
@@ -210,87 +331,8 @@ class KernelMachine(Baseline):
 
         return float(np.exp(minimize_scalar(loss, bounds=(-5.0, 5.0), method="bounded").x))
 
-    def feature_definition(self) -> Features:
-        return self._features(Features(molecules=KERNELS[self.method].molecules, vertices="given"))
 
-    def _machine(self, c: float) -> Any:
-        from sklearn.svm import SVC, SVR
-
-        how = {"break_ties": True} if self._classifies else {}  # as the scores say
-        return (SVC if self._classifies else SVR)(C=c, kernel="precomputed", cache_size=500, **how)
-
-    def _try(self, k: NDArray[Any], y: Floats, rows: Int, held: Int, c: float) -> float:
-        if self._classifies and len(np.unique(y[rows])) < 2:
-            return float("nan")
-        made = self._machine(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
-        predicted = made.predict(k[np.ix_(held, rows)].astype(np.float64))
-        return success(y[held], predicted, classification=self._classifies)
-
-    def _drawn(self, given: Given) -> tuple[Given, int]:
-        """Not more training rows than a Gram matrix can have, and as many for validation as that is a share of."""
-        if given.train <= self.max_rows:
-            return given, given.train
-        rng = np.random.default_rng(self.random_state)
-        rows = np.sort(rng.choice(given.train, self.max_rows, replace=False))
-        held = np.arange(given.train, len(given.graphs))
-        held = np.sort(rng.permutation(held)[: max(1, self.max_rows // 8)]) if len(held) else held
-        kept = np.concatenate([rows, held])
-        return Given(given.graphs.select(kept), given.targets[kept], len(rows)), len(rows)
-
-    def _shared(self, graphs: Pack) -> Pack | None:
-        """The pack that the graphs are a part of, if its Gram matrix is kept."""
-        whole = Pack(graphs.arrays, directed=graphs.directed, self_loops=graphs.self_loops)
-        return whole if self.cache and _KEPT_FROM <= len(whole) <= self.max_rows * 5 // 4 else None
-
-    def _gram(self, kernel: Kernel[Any], graphs: Pack) -> tuple[Kernel[Any], NDArray[Any]]:
-        """The kernel, fitted, and the Gram matrix of the graphs."""
-        whole = self._shared(graphs)
-        if whole is None:
-            fitted = kernel.fit(graphs)
-            kept = self.cache and len(graphs) >= _KEPT_FROM
-            return fitted, stored_gram(fitted, graphs) if kept else fitted.gram(graphs).astype(np.float32)
-        fitted = kernel.fit(whole)
-        return fitted, stored_gram(fitted, whole)[np.ix_(graphs.chosen, graphs.chosen)]
-
-    def _across(self, kernel: Kernel[Any], graphs: Pack) -> Floats:
-        """(graphs, training rows)."""
-        whole = self._shared(graphs)
-        if whole is not None and graphs.arrays is self.graphs_.arrays:
-            return np.asarray(stored_gram(kernel, whole)[np.ix_(graphs.chosen, self.graphs_.chosen)], dtype=np.float64)
-        if kernel not in self._seen:
-            self._seen[kernel] = kernel.see(self.graphs_)
-        return kernel.between(kernel.see(graphs), self._seen[kernel])
-
-    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        graphs = self.graphs_.bare().compact()
-        tensors = as_tensors(graphs.arrays, "graphs.")
-        for t, (kernel, (machine, rows)) in enumerate(zip(self.kernel_, self.machine_, strict=True)):
-            tensors |= as_tensors({**kernel.state(), "rows": rows}, f"{t}.")
-            tensors[f"machine{t}"] = to_tensor(machine)
-        data = {
-            "chosen": self.chosen_,
-            "sharpness": self.sharpness_,
-            "kernels": [k.settings() for k in self.kernel_],
-            "version": KERNELS[self.method].kernel.version,
-            "directed": graphs.directed,
-            "self_loops": graphs.self_loops,
-            "scale": None if self.scale_ is None else self.scale_.to_json(),
-        }
-        return tensors, data
-
-    def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-        if data.get("version", 1) != KERNELS[self.method].kernel.version:
-            raise FileError(f"the kernel of {self.method} was another when this file was written; fit it again")
-        self.graphs_ = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
-        self._seen = {}
-        self.support_ = np.arange(len(self.graphs_))
-        self.scale_ = None if data["scale"] is None else TargetScale.from_json(data["scale"])
-        self.chosen_, self.sharpness_ = list(data["chosen"]), list(data["sharpness"])
-        self.kernel_, self.machine_ = [], []
-        for t, settings in enumerate(data["kernels"]):
-            arrays = as_arrays(tensors, f"{t}.")
-            rows = arrays.pop("rows")
-            if "labels" in arrays:
-                arrays["labels"] = arrays["labels"].view(np.uint64)
-            self.kernel_.append(KERNELS[self.method].kernel(**settings).with_state(arrays))
-            self.machine_.append((from_tensor(tensors[f"machine{t}"]), rows))
+def _common(graphs: Pack, largest: int) -> Pack | None:
+    """The pack that the graphs are a part of, if its Gram matrix is kept."""
+    every = Pack(graphs.arrays, directed=graphs.directed, self_loops=graphs.self_loops)
+    return every if _KEPT_FROM <= len(every) <= largest else None

@@ -1,239 +1,283 @@
-"""Networks as methods: any module from a batch to outputs, trained like the package's own."""
+"""Networks as methods: any module from a batch to outputs, trained by the one loop, alone or as an ensemble.
+
+The data that flow: examples with graphs as read -> vertex features of the inputs -> :meth:`NetworkMethod.prepare`
+(patches for PSCN, nothing for others) -> batches -> outputs -> the task's values.
+"""
 
 from __future__ import annotations
 
-import shutil
-import time
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.errors import FileError
 from ccn.graphs.pack import Pack
-from ccn.learning.metrics import better
-from ccn.learning.task import Floats, Task, make_task
-from ccn.methods.fitting import split
-from ccn.methods.method import Baseline, Given
+from ccn.learning.examples import Examples
+from ccn.learning.fitted import Fitted, State
+from ccn.learning.inputs import Features, Inputs
+from ccn.learning.metrics import better, check_monitor
+from ccn.learning.plain import plain, unplain
+from ccn.learning.task import Floats, Task
+from ccn.methods.method import Method, Outcome
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
-from ccn.training.examples import Examples
+from ccn.training.execution import Execution
+from ccn.training.history import need_tensorboard
 from ccn.training.loop import train
-from ccn.training.machine import Machine
 from ccn.training.outputs import outputs
-from ccn.training.recipe import Features, Recipe, plain, recipe, unplain
+from ccn.training.recipe import SECTIONS, Recipe, from_dict, recipe, to_dict
 
-__all__ = ["NetworkMethod"]
+__all__ = ["FittedNetworks", "NetworkMethod", "seeded"]
 
-_TOGETHER = 128  # graphs of a batch of predictions
-_MANY = 2_000  # training rows above which a tenth of them, within the bounds that follow, is drawn to choose with
-_FEW = (1_000, 10_000)
+_PREDICTED_TOGETHER = 256  # graphs of a batch of predictions
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class NetworkMethod(Baseline):
-    """A network with a recipe of its own.
-
-    Args:
-        settings: fields of the recipe in place of the method's own, such as ``{"epochs": 10}``.
-        choices: such settings that are tried one after another, the best on the validation part being kept; by default
-            the method's own. Of more than 2,000 training rows a tenth is drawn to choose with, at least 1,000 and at
-            most 10,000, and what is chosen then learns from all.
-        validation_fraction: share of the training rows kept to stop and choose by where no validation part is given.
-        time_limit: seconds of training, after which the best so far is kept.
-        device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
-        folder: keeps checkpoints; the same fit, begun again after it was killed, goes on from them.
+@dataclass
+class FittedNetworks(Fitted):
+    """An ensemble of one or more networks.
 
     Attributes:
-        networks_: the trained modules, the members of an ensemble where the recipe has several.
-        history_: the figures of the epochs of the first.
-        earlier_: seconds of training that were done before this fit.
+        networks: the trained modules.
+        options: the arguments that each was made with.
+        prepared: what :meth:`NetworkMethod.prepare` needs to know of the training graphs, as plain data.
+        recipe: how they were trained; None in files of 0.1 that did not say.
 
     """
 
+    networks: tuple[nn.Module, ...]
+    options: Mapping[str, Any]
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    recipe: Recipe | None = None
+
+    module: ClassVar[Callable[..., nn.Module]]
+    """Makes a network from ``options``."""
+
+    def prepare(self, graphs: Pack) -> Pack:
+        """The graphs as the networks read them, from those with vertex features."""
+        return graphs
+
+    def predict(self, graphs: Pack) -> Floats:
+        return np.stack([self.task.decode(out) for out in self._run(graphs, self.networks)])
+
+    def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
+        """What each of the functions of a batch gives for every graph."""
+        ready = self.prepare(self.inputs.vertices(graphs))
+        # Graphs of similar size together: the time of a batch goes with its largest parts.
+        batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
+        order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
+        made = []
+        for net, function in zip(self.networks, read, strict=True):
+            out = outputs(net, batches, function)
+            made.append(out[order.to(out.device)])
+        return made
+
+    @property
+    def device(self) -> str:
+        return next(self.networks[0].parameters()).device.type
+
+    def to(self, device: torch.device) -> None:
+        for net in self.networks:
+            net.to(device)
+
+    def state(self) -> State:
+        data = {
+            "options": plain(dict(self.options)),
+            "members": len(self.networks),
+            "prepared": dict(self.prepared),
+            "recipe": None if self.recipe is None else to_dict(self.recipe),
+        }
+        return {f"member{i}.{k}": v for i, net in enumerate(self.networks) for k, v in net.state_dict().items()}, data
+
+    @classmethod
+    def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
+        options = unplain(data["options"])
+        made = []
+        for i in range(data["members"]):
+            prefix = f"member{i}."
+            weights = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            kinds = {v.dtype for v in weights.values() if v.is_floating_point()}
+            net = seeded(cls.module, options, 0).to(kinds.pop())
+            net.load_state_dict(weights)
+            made.append(net.eval())
+        how = data.get("recipe")
+        return cls(task, inputs, tuple(made), options, data["prepared"], None if how is None else from_dict(how))
+
+
+def seeded(module: Callable[..., nn.Module], options: Mapping[str, Any], seed: int) -> nn.Module:
+    """A network with weights drawn from the seed; the random numbers of the process are left as they were."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return module(**options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkMethod(Method):
+    """A network with a recipe.
+
+    Attributes:
+        recipe: in place of the method's own.
+        settings: fields of the recipe in place of its own, such as ``{"epochs": 10}``.
+        choices: such settings that are tried one after another, the best on the validation part being kept; by default
+            the method's own, without those that ``settings`` fixes.
+        many: training rows above which the choice is made with a tenth of them, within the bounds ``few``; the chosen
+            settings then learn from all rows.
+
+    """
+
+    recipe: Recipe | None = None
     settings: Mapping[str, Any] | None = None
     choices: tuple[Mapping[str, Any], ...] | None = None
-    validation_fraction: float = 0.1
-    time_limit: float | None = None
-    device: str = "cpu"
-    folder: str | None = None
+    many: int = 2_000
+    few: tuple[int, int] = (1_000, 10_000)
 
-    RECIPE: ClassVar[Recipe]
-    CHOICES: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    fitted: ClassVar[type[FittedNetworks]]
+    validates = True
+    own_recipe: ClassVar[Recipe]
+    own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
 
-    def resolved_recipe(self) -> Recipe:
-        """The recipe with all that this method overrides."""
-        return recipe(self._recipe(), **(self.settings or {})).for_task(classification=self._classifies)
+    @abstractmethod
+    def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the network for graphs as it reads them."""
 
-    def _recipe(self) -> Recipe:
-        return self.RECIPE
+    def preparation(self, graphs: Pack) -> dict[str, Any]:
+        """What :meth:`FittedNetworks.prepare` needs to know of the training graphs, as plain data."""
+        return {}
 
-    def own_choices(self) -> tuple[Mapping[str, Any], ...]:
-        """What the method tries of itself."""
-        return self.CHOICES
+    def usual_recipe(self) -> Recipe:
+        """The recipe before settings are replaced."""
+        return self.own_recipe if self.recipe is None else self.recipe
 
-    def _tried(self) -> list[Mapping[str, Any]]:
+    def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
+        """What the method tries where nothing is given."""
+        return self.own_choices
+
+    def resolved(self) -> Recipe:
+        """The recipe with all settings, and a value for each field that was left to the task."""
+        return recipe(self.usual_recipe(), **(self.settings or {})).for_task(classification=self.classification)
+
+    def base_recipe(self) -> Recipe:
+        return self.usual_recipe()
+
+    def recipe_fields(self) -> Mapping[str, Collection[str]]:
+        return {name: [f.name for f in fields(SECTIONS[name])] for name in ("features", "optimiser", "training")}
+
+    def chosen_fields(self) -> set[str]:
+        return {key for settings in self.usual_choices() for key in settings}
+
+    def with_recipe(self, recipe: Recipe, given: Collection[str] = ()) -> Self:
+        return replace(
+            self, recipe=recipe, settings={key: recipe.get(key) for key in self.chosen_fields() & set(given)}
+        )
+
+    def tried(self) -> list[Mapping[str, Any]]:
         """The settings to choose from; what was set is not chosen, unless the choices were given too."""
         if self.choices is not None:
             return list(self.choices)
-        left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self.own_choices()]
+        left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self.usual_choices()]
         return [c for i, c in enumerate(left) if c not in left[:i]]
 
-    def feature_definition(self) -> Features:
-        return self._features(self.resolved_recipe().features)
+    def reads(self) -> Features:
+        return self._with_features(self.resolved().features)
 
-    @abstractmethod
-    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
-        """The arguments of the network for graphs as :meth:`_prepared` gives them."""
+    def member_seed(self, member: int) -> int:
+        """The seed of a member; that of the first is the method's."""
+        return int(np.random.SeedSequence([self.seed, member]).generate_state(1)[0]) if member else self.seed
 
-    @abstractmethod
-    def _make(self, options: dict[str, Any]) -> nn.Module:
-        """The network."""
+    def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
+        chosen = self.resolved()
+        task = examples.task(loss=chosen.training.loss)
+        check_monitor(task, chosen.training.monitor)
+        execution.machine.check()
+        if execution.tensorboard:
+            need_tensorboard()
+        one = inputs.vertices(examples.graphs.select(examples.train[:1]))
+        self._network(one, inputs, task, chosen, self.seed, self.preparation(one))
 
-    def _fit_preparation(self, graphs: Pack) -> None:
-        """Learn what :meth:`_prepared` needs to know of the training graphs."""
+    def _network(
+        self, graphs: Pack, inputs: Inputs, task: Task, chosen: Recipe, seed: int, prepared: Mapping[str, Any]
+    ) -> tuple[nn.Module, dict[str, Any]]:
+        ready = self.fitted(task, inputs, (), {}, prepared).prepare(graphs)
+        options = self.options(ready, task, chosen, prepared)
+        return seeded(self.fitted.module, options, seed), options
 
-    def _prepared(self, graphs: Pack) -> Pack:
-        """The graphs as the network reads them."""
-        return graphs
-
-    def _learn(self, given: Given) -> None:
-        base = self.resolved_recipe()
-        rows = np.arange(given.train)
-        held = np.arange(given.train, len(given.graphs))
-        known = np.flatnonzero(~np.isnan(given.targets).all(axis=1))
-        rows, held = np.intersect1d(rows, known), np.intersect1d(held, known)
-        if not len(held):
-            drawn = split(
-                given.targets[rows],
-                self.validation_fraction,
-                self.random_state,
-                classification=self._classifies,
-                calibration=False,
-            )
-            rows, held = rows[drawn.train], rows[drawn.validation]
-        self.task_ = make_task(
-            given.targets[rows],
-            classification=self._classifies,
-            names=self._names,
-            classes=self.classes_.tolist() if self._classifies else (),
-            loss=base.training.loss,
-        )
-        graphs = self.inputs_.vertices(given.graphs)
-        self._fit_preparation(graphs.select(rows))
-        examples = Examples(self._prepared(graphs), given.targets, rows, held)
-        tried = list(enumerate(self._tried()))
-        self.earlier_, left = 0.0, self.time_limit
-        if len(tried) > 1 and len(rows) > _MANY:
-            count = int(np.clip(len(rows) // 10, *_FEW))
-            few = np.sort(np.random.default_rng(self.random_state).choice(rows, count, replace=False))
-            left = None if left is None else left / 2
-            tried = self._best(replace(examples, train=few), tried, left, "-few")
-        self._best(examples, tried, left)
+    def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
+        graphs = inputs.vertices(examples.graphs)
+        prepared = self.preparation(graphs.select(examples.train))
+        task = examples.task(loss=self.resolved().training.loss)
+        ready = replace(examples, graphs=self.fitted(task, inputs, (), {}, prepared).prepare(graphs))
+        tried, limit = list(enumerate(self.tried())), execution.time_limit
+        rows, earlier = examples.train, 0.0
+        if len(tried) > 1 and len(rows) > self.many:
+            count = int(np.clip(len(rows) // 10, *self.few))
+            few = rows[np.sort(np.random.default_rng(self.seed).choice(len(rows), count, replace=False))]
+            limit = None if limit is None else limit / 2
+            execution = replace(execution, time_limit=limit)
+            drawn = self._best(replace(ready, train=few), task, prepared, tried, execution, "-few")
+            tried, earlier = [tried[drawn.number]], drawn.earlier
+        best = self._best(ready, task, prepared, tried, execution)
+        fitted = self.fitted(task, inputs, best.networks, best.options, prepared, best.recipe)
+        ended = [{"epochs": p.epoch, "best_epoch": p.best_epoch + 1, "ended": p.ended} for p in best.progress]
+        return Outcome(fitted, [dict(best.settings)], ended, [p.history for p in best.progress], earlier + best.earlier)
 
     def _best(
-        self, examples: Examples, tried: list[tuple[int, Mapping[str, Any]]], left: float | None, suffix: str = ""
-    ) -> list[tuple[int, Mapping[str, Any]]]:
-        """Train each of the numbered settings, keep the networks of the best, and tell which it is."""
-        best: float | None = None
-        found = tried[:1]
-        for at, (i, settings) in enumerate(tried):
-            chosen = self.resolved_recipe().override(**settings)
-            options = self._options(examples.graphs, self.task_, chosen)
+        self,
+        examples: Examples,
+        task: Task,
+        prepared: Mapping[str, Any],
+        tried: Sequence[tuple[int, Mapping[str, Any]]],
+        execution: Execution,
+        suffix: str = "",
+    ) -> _Ensemble:
+        """Train an ensemble with each of the numbered settings; the best by its first member on validation."""
+        best: _Ensemble | None = None
+        left = execution.time_limit
+        several = len(self.tried()) > 1
+        earlier = 0.0
+        for at, (number, settings) in enumerate(tried):
+            chosen = self.resolved().override(**settings)
+            options = self.options(examples.graphs, task, chosen, prepared)
             members = chosen.training.members
-            trained = []
+            networks, ended = [], []
             for member in range(members):
-                seed = self._seed(member)
-                net = self._seeded(options, seed)
-                runs = (len(tried) - at) * members - member
-                began = time.monotonic()
-                place = None if self.folder is None else Path(self.folder) / f"{i}-{member}{suffix}"
-                progress = self._train(net, examples, chosen, seed, place, None if left is None else left / runs)
-                self.earlier_ += max(0.0, progress.seconds - (time.monotonic() - began))
+                seed = self.member_seed(member)
+                net = seeded(self.fitted.module, options, seed)
+                folder = f"choice{number}-member{member}{suffix}" if several else f"member{member}"
+                share = None if left is None else left / ((len(tried) - at) * members - member)
+                title = _title(settings if several else {}, member, members)
+                progress = train(
+                    net, task, examples, chosen, seed=seed, execution=execution.part(folder, share), title=title
+                )
+                earlier += progress.earlier
                 left = None if left is None else max(0.0, left - progress.seconds)
-                trained.append((net.eval(), progress))
-            first = trained[0][1]
-            if at == 0 or (first.best is not None and better(chosen.training.monitor, first.best, best)):
-                best, found = first.best, [(i, settings)]
-                self.networks_, self.options_, self.recipe_ = tuple(net for net, _ in trained), options, chosen
-                self.chosen_, self.history_ = [dict(settings)], first.history
-        return found
+                networks.append(net.eval())
+                ended.append(progress)
+            made = _Ensemble(number, settings, chosen, tuple(networks), options, tuple(ended))
+            value = ended[0].best
+            if best is None or (value is not None and better(chosen.training.monitor, value, best.progress[0].best)):
+                best = made
+        assert best is not None
+        return replace(best, earlier=earlier)
 
-    def _train(
-        self, net: nn.Module, examples: Examples, chosen: Recipe, seed: int, folder: Path | None, limit: float | None
-    ) -> Progress:
-        run = partial(
-            train,
-            net,
-            self.task_,
-            examples,
-            chosen,
-            seed=seed,
-            machine=Machine(device=self.device),
-            folder=folder,
-            resume=folder is not None,
-            time_limit=limit,
-        )
-        try:
-            return run()
-        except FileError:
-            if folder is None or not folder.exists():
-                raise
-            shutil.rmtree(folder)  # left from other data or settings
-            return run()
 
-    def _seed(self, member: int) -> int:
-        """The seed of a member; that of the first is the method's own."""
-        own = self.random_state
-        return int(np.random.SeedSequence([own, member]).generate_state(1)[0]) if member else own
+@dataclass(frozen=True)
+class _Ensemble:
+    """Networks trained with one choice of settings."""
 
-    def _seeded(self, options: dict[str, Any], seed: int) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            return self._make(options)
+    number: int
+    settings: Mapping[str, Any]
+    recipe: Recipe
+    networks: tuple[nn.Module, ...]
+    options: dict[str, Any]
+    progress: tuple[Progress, ...]
+    earlier: float = 0.0
 
-    def answers(self, graphs: Pack) -> Floats:
-        ready = self._prepared(graphs)
-        batches = Batches(ready, np.arange(len(ready)), _TOGETHER)
-        found: Floats = np.mean([self.task_.decode(outputs(net, batches)) for net in self.networks_], axis=0)
-        return found
 
-    def _infer(self, graphs: Pack) -> Floats:
-        found = self.answers(self.inputs_.vertices(graphs))
-        if self.task_.kind == "multilabel":
-            return (found > 0.5).astype(np.float64)
-        return found.argmax(axis=1, keepdims=True).astype(np.float64) if self._classifies else found
-
-    def _preparation(self) -> dict[str, Any]:
-        """What :meth:`_fit_preparation` learned, as plain data."""
-        return {}
-
-    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        data = {
-            "options": plain(self.options_),
-            "task": plain(self.task_.to_dict()),
-            "chosen": plain(self.chosen_),
-            "preparation": self._preparation(),
-            "members": len(self.networks_),
-        }
-        weights = {f"{i}.{key}": v for i, net in enumerate(self.networks_) for key, v in net.state_dict().items()}
-        return weights, data
-
-    def _restore(self, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-        self.options_, self.task_ = unplain(data["options"]), Task.from_dict(data["task"])
-        self.chosen_ = list(data["chosen"])
-        for key, value in data["preparation"].items():
-            setattr(self, key, value)
-        made = []
-        for i in range(data["members"]):
-            net = self._seeded(self.options_, self._seed(i))
-            own = {key.partition(".")[2]: v for key, v in tensors.items() if key.startswith(f"{i}.")}
-            net.load_state_dict(own)
-            made.append(net.eval())
-        self.networks_ = tuple(made)
+def _title(settings: Mapping[str, Any], member: int, members: int) -> str:
+    """What the progress bar of a network is called."""
+    parts = [f"{key} {value}" for key, value in settings.items()]
+    parts += [f"member {member + 1} of {members}"] if members > 1 else []
+    return ", ".join(parts) or "training"

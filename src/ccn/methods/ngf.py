@@ -11,6 +11,7 @@ A dense layer reads the fingerprint. Layer 0 are the features given.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -20,9 +21,10 @@ from torch import Tensor, nn
 
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
+from ccn.learning.inputs import Features
 from ccn.learning.task import Task
-from ccn.methods.network import NetworkMethod
-from ccn.training.recipe import Features, Optimiser, Recipe, Training
+from ccn.methods.network import FittedNetworks, NetworkMethod
+from ccn.training.recipe import Optimiser, Recipe, Training
 
 __all__ = ["NGF", "NeuralFingerprints"]
 
@@ -90,7 +92,14 @@ def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Te
     return own
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+class FittedNGF(FittedNetworks):
+    """Fingerprint networks, which do not read edge features."""
+
+    module = NGF
+    reads_edges = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class NeuralFingerprints(NetworkMethod):
     """Neural graph fingerprints with the paper's two layers of width 10."""
 
@@ -98,16 +107,16 @@ class NeuralFingerprints(NetworkMethod):
     hidden: int = 10
     length: int = 50
 
-    METHODS = ("ngf",)
-    RECIPE = Recipe(
+    fitted = FittedNGF
+    own_recipe = Recipe(
         name="ngf",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=1e-2, final_rate=1e-4, weight_decay=1e-4, clip=5.0),
         training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
-    CHOICES = ({"learning_rate": 3e-3}, {"learning_rate": 1e-2}, {"learning_rate": 3e-2})
+    own_choices = ({"learning_rate": 3e-3}, {"learning_rate": 1e-2}, {"learning_rate": 3e-2})
 
-    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+    def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "in_features": graphs.width,
             "out_features": task.outputs,
@@ -115,6 +124,3 @@ class NeuralFingerprints(NetworkMethod):
             "hidden": self.hidden,
             "length": self.length,
         }
-
-    def _make(self, options: dict[str, Any]) -> nn.Module:
-        return NGF(**options)

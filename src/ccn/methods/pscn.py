@@ -9,6 +9,7 @@ make the order the same for all numberings of one graph, up to automorphisms.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -22,11 +23,14 @@ from ccn.errors import DependencyError
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.inputs import Features
 from ccn.learning.task import Task
-from ccn.methods.network import NetworkMethod
-from ccn.training.recipe import Features, Optimiser, Recipe, Training
+from ccn.methods.network import FittedNetworks, NetworkMethod
+from ccn.training.recipe import Optimiser, Recipe, Training
 
 __all__ = ["PSCN", "PatchySAN", "patches", "sequence"]
+
+_PATCH = 10  # vertices of a patch, in the paper
 
 
 def _igraph() -> Any:
@@ -146,40 +150,38 @@ class PSCN(nn.Module):
         return out
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
+class FittedPSCN(FittedNetworks):
+    """PSCNs, whose graphs are sequences of patches; ``prepared`` has the number of patches and of their vertices."""
+
+    module = PSCN
+    reads_edges = False
+
+    def prepare(self, graphs: Pack) -> Pack:
+        return patches(graphs, self.prepared["width"], self.prepared.get("patch", _PATCH))
+
+
+@dataclass(frozen=True, kw_only=True)
 class PatchySAN(NetworkMethod):
     """PSCN with patches of 10 vertices; their number is the mean number of vertices of the training graphs."""
 
-    patch: int = 10
+    patch: int = _PATCH
 
-    METHODS = ("pscn",)
-    RECIPE = Recipe(
+    fitted = FittedPSCN
+    own_recipe = Recipe(
         name="pscn",
         features=Features(molecules="element", vertices="given"),
         optimiser=Optimiser(learning_rate=1e-3, final_rate=1e-5, weight_decay=1e-4, clip=5.0),
         training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
     )
-    CHOICES = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
+    own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
-    def check_packages(self) -> None:
-        _igraph()
+    def preparation(self, graphs: Pack) -> dict[str, Any]:
+        return {"width": max(1, round(float(graphs.sizes.mean()))), "patch": self.patch}
 
-    def _fit_preparation(self, graphs: Pack) -> None:
-        self.width_ = max(1, round(float(graphs.sizes.mean())))
-
-    def _preparation(self) -> dict[str, Any]:
-        return {"width_": self.width_}
-
-    def _prepared(self, graphs: Pack) -> Pack:
-        return patches(graphs, self.width_, self.patch)
-
-    def _options(self, graphs: Pack, task: Task, chosen: Recipe) -> dict[str, Any]:
+    def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "in_features": graphs.width // self.patch,
             "out_features": task.outputs,
-            "width": self.width_,
+            "width": prepared["width"],
             "patch": self.patch,
         }
-
-    def _make(self, options: dict[str, Any]) -> nn.Module:
-        return PSCN(**options)

@@ -6,7 +6,6 @@ a method chooses, it chooses on training and validation rows.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 import time
@@ -16,14 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
+from ccn.files import cache_folder, digest
 from ccn.paper.records import Key, Record, Status
 
 if TYPE_CHECKING:
     from ccn.datasets import Dataset
     from ccn.datasets.splits import Split
-    from ccn.methods.method import Baseline
-    from ccn.training.recipe import Recipe
+    from ccn.graphs.ragged import Int
+    from ccn.learning.model import Model
+    from ccn.methods.method import Outcome
 
 __all__ = ["FLOOR", "KERNEL_ROWS", "METHODS", "SETTINGS", "SPLITS", "TABLES", "Cell", "cells", "cost", "run_cell"]
 
@@ -231,49 +232,51 @@ def _bound(cell: Cell, began: Callable[[], None]) -> Record:
 
 
 def _learn(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.methods import method
+    from ccn.learning.examples import Examples
     from ccn.methods.kernel_machine import KERNELS
-    from ccn.methods.network import NetworkMethod
+    from ccn.methods.method import fit
+    from ccn.methods.registry import make_method
+    from ccn.training.execution import Execution
 
-    task: Any = "classification" if cell.table == "kernels" else "regression"
     options: dict[str, Any] = {"random_state": cell.seed}
     if cell.method in KERNELS and cell.dataset in KERNEL_ROWS:
         options["max_rows"] = KERNEL_ROWS[cell.dataset]
     if (cell.method, cell.dataset) in SETTINGS:
         options["settings"] = SETTINGS[cell.method, cell.dataset]
     options |= cell.options
-    made = method(cell.method, task, **options)
-    if isinstance(made, NetworkMethod):
-        made.folder = str(_checkpoints(cell, made.resolved_recipe()))
-    reads = made.feature_definition()
+    given = {key: value for key, value in options.items() if key != "random_state"}
+    method = make_method(cell.method, classification=cell.table == "kernels", seed=options["random_state"], **given)
+    reads = method.reads()
     molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
     data = _data(cell.dataset, **molecules)
     split = _split(data, cell)
     began()
     start = time.monotonic()
-    train, validation = data.subset(split.train), data.subset(split.validation)
-    made.fit(train, validation=validation)
-    start -= getattr(made, "earlier_", 0.0)
-    (chosen_by, _), (found, details) = (_figures(made, train, p) for p in (validation, data.subset(split.test)))
+    examples = Examples.of_dataset(data, split.train, split.validation)
+    folder = _checkpoints(cell, repr(method))
+    try:
+        model, outcome = fit(method, examples, Execution(folder=folder, resume=True))
+    except FileError:
+        if not folder.exists():
+            raise
+        shutil.rmtree(folder)  # checkpoints of other data
+        model, outcome = fit(method, examples, Execution(folder=folder, resume=True))
+    (chosen_by, _), (found, details) = (_figures(model, data, split, rows) for rows in (split.validation, split.test))
     record = cell.record(
         "done",
-        time.monotonic() - start,
+        time.monotonic() - start + outcome.earlier,
         validation=chosen_by[cell.metric],
         test=found[cell.metric],
-        config={"options": options, **_config(made, len(train), molecules)},
+        config={"options": options, **_config(outcome, len(split.train), molecules)},
         details=details,
     )
-    if isinstance(made, NetworkMethod):
-        shutil.rmtree(made.folder or "", ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     return record
 
 
-def _checkpoints(cell: Cell, recipe: Recipe) -> Path:
-    """Where the networks of a cell leave their checkpoints: one that is killed goes on where it was."""
-    from ccn.files import cache_folder
-
-    name = hashlib.blake2b(repr((cell, recipe)).encode(), digest_size=8).hexdigest()
-    return cache_folder() / "cells" / name
+def _checkpoints(cell: Cell, method: str) -> Path:
+    """Where the networks of a cell leave their checkpoints: one that is killed resumes from them."""
+    return cache_folder() / "cells" / digest(repr(cell), method)[:16]
 
 
 @lru_cache(maxsize=2)
@@ -296,32 +299,39 @@ def _split(data: Dataset, cell: Cell) -> Split:
     return random_split(len(data), seed=(0, cell.split))
 
 
-def _figures(made: Baseline, train: Dataset, part: Dataset) -> tuple[dict[str, float], dict[str, Any]]:
+def _figures(model: Model, data: Dataset, split: Split, rows: Int) -> tuple[dict[str, float], dict[str, Any]]:
     """The metrics on a part, and those of each target, in its units."""
     import numpy as np
 
-    if part.task == "classification":
-        return {"accuracy": made.score(part)}, {}
-    error = made.predict(part).reshape(part.targets.shape) - part.targets
-    mae, scale = np.abs(error).mean(axis=0), train.targets.std(axis=0)
+    from ccn.learning.metrics import score
+
+    targets, predicted = data.targets[rows], model.predict(data.pack.select(rows)).mean
+    if data.task == "classification":
+        return {"accuracy": score(targets, predicted.argmax(axis=1)[:, None], classification=True)}, {}
+    error = predicted - targets
+    mae, scale = np.abs(error).mean(axis=0), data.targets[split.train].std(axis=0)
     return {"mae": float(mae.mean()), "scaled mae": float((mae / scale).mean())}, {
-        "targets": list(part.target_names),
+        "targets": list(data.target_names),
         "mae": mae.tolist(),
         "rmse": np.sqrt((error**2).mean(axis=0)).tolist(),
         "scale": scale.tolist(),
     }
 
 
-def _config(made: Baseline, rows: int, molecules: Mapping[str, Any]) -> dict[str, Any]:
+def _config(outcome: Outcome, rows: int, molecules: Mapping[str, Any]) -> dict[str, Any]:
     """What decided the result, as plain data."""
-    from ccn.training.recipe import plain, to_dict
+    from ccn.learning.plain import plain
+    from ccn.methods.kernel_machine import FittedKernelMachine
+    from ccn.methods.network import FittedNetworks
+    from ccn.training.recipe import to_dict
 
-    out: dict[str, Any] = {"rows": len(getattr(made, "support_", range(rows))), **molecules}
-    out["chosen"] = plain(made.chosen_)
-    if (recipe := getattr(made, "recipe_", None)) is not None:
-        out["recipe"] = to_dict(recipe)
+    fitted = outcome.fitted
+    out: dict[str, Any] = {"rows": len(fitted.graphs) if isinstance(fitted, FittedKernelMachine) else rows, **molecules}
+    out["chosen"] = plain([dict(c) for c in outcome.chosen])
+    if isinstance(fitted, FittedNetworks) and fitted.recipe is not None:
+        out["recipe"] = to_dict(fitted.recipe)
         out["targets"] = "one network for all"
-        out["epochs"] = len(getattr(made, "history_", ()))
+        out["epochs"] = len(outcome.history[0])
     return out
 
 

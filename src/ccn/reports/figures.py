@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ from ccn.learning.task import Floats, Task
 __all__ = ["draw_run"]
 
 
-def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions: Floats) -> bool:
+def draw_run(
+    path: Path, history: Sequence[Mapping[str, Any]], task: Task, tested: tuple[Floats, Floats] | None
+) -> bool:
     """Draw a run; False where matplotlib is not installed.
 
     The losses of all members, then for each target (up to five) predictions against measured values, or how often each
@@ -24,8 +26,8 @@ def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions
         return False
     from matplotlib.figure import Figure  # without pyplot, which would choose a window
 
-    with history.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = list(history)
+    targets, predictions = tested or (np.zeros((0, 1)), np.zeros((0, 1)))
     names = task.targets[:5] if len(targets) else ()
     figure: Any = Figure(figsize=(4.2 * ((len(rows) > 0) + len(names)), 3.8), layout="constrained")
     if not figure.get_figwidth():
@@ -47,7 +49,7 @@ def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions
     return True
 
 
-def _losses(panel: Any, rows: list[dict[str, str]]) -> None:
+def _losses(panel: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     for member in dict.fromkeys(row["member"] for row in rows):
         own = [row for row in rows if row["member"] == member]
         epochs = [int(row["epoch"]) for row in own]

@@ -86,15 +86,16 @@ def report(
 
 
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
-    """The method, or the network and how its training ended."""
-    if config.method != "ccn":
-        chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
-        return f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    """The method, what it chose, and how the training of its networks ended."""
+    chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
+    said = f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    if not found["members"]:
+        return said
     n, t = config.recipe.network, config.recipe.training
     ended = ", ".join(
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), number {m['best_epoch']} kept" for m in found["members"]
     )
     return (
-        f"Recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
+        f"{said}; recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
         f"member{'s' * (t.members > 1)}, {ended}"
     )

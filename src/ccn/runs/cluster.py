@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ccn.errors import ConfigurationError, DependencyError, TrainingError
-from ccn.runs.workers import Job, Mapper, Texts, answer_with, in_order
+from ccn.runs.answers import Question
+from ccn.runs.workers import Mapper, Texts, answer_with, in_order
 
 __all__ = ["cluster", "connected"]
 
@@ -50,7 +51,7 @@ def connected(address: str, workers: int) -> Iterator[Any]:
 
 
 @contextmanager
-def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper]:
+def cluster(address: str, path: Path, question: Question, workers: int) -> Iterator[Mapper]:
     """Chunks on the cluster at an address, or on a ``local`` one."""
     with connected(address, workers) as client:
         from distributed.scheduler import KilledWorker
@@ -60,7 +61,7 @@ def cluster(address: str, path: Path, job: Job, workers: int) -> Iterator[Mapper
         def run(chunks: Iterable[Texts]) -> Iterator[Any]:
             # Twice as many chunks as threads: while one is done, the next is on its way.
             threads = max(1, sum(client.nthreads().values()))
-            submit = lambda texts: client.submit(answer_with, held, job, texts, pure=False)  # noqa: E731
+            submit = lambda texts: client.submit(answer_with, held, question, texts, pure=False)  # noqa: E731
             try:
                 yield from in_order(submit, chunks, 2 * threads + 2)
             except KilledWorker as error:

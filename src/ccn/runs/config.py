@@ -14,18 +14,36 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from ccn.errors import ConfigurationError
+from ccn.learning.plain import plain
+from ccn.methods.method import Method
+from ccn.methods.registry import make_method
 from ccn.training.machine import Machine
-from ccn.training.recipe import RECIPES, SECTIONS, Recipe, plain
+from ccn.training.recipe import RECIPES, SECTIONS, Recipe
 from ccn.training.recipe import recipe as named
 
-__all__ = ["Config", "Data", "Splitting", "merged", "parse", "read_config", "resolve", "to_dict", "to_toml"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "OWN",
+    "Config",
+    "Data",
+    "Splitting",
+    "merged",
+    "parse",
+    "read_config",
+    "resolve",
+    "to_dict",
+    "to_toml",
+]
+
+
+DEFAULT_METHOD = "ccn"
 
 
 @dataclass(frozen=True)
@@ -70,10 +88,15 @@ class Config:
     data: Data = field(default_factory=Data)
     splitting: Splitting = field(default_factory=Splitting)
     machine: Machine = field(default_factory=Machine)
-    method: str = "ccn"
+    method: str = DEFAULT_METHOD
     seed: int = 0
     threads: int | None = None
     left: tuple[str, ...] = ()
+
+    def make(self, *, classification: bool) -> Method:
+        """The method that is configured."""
+        method = make_method(self.method, classification=classification, seed=self.seed)
+        return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
 SINGLE = ("source", "method", "recipe", "seed", "threads")
@@ -94,8 +117,9 @@ def resolve(
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
-    method = str(file.get("method", "ccn"))
-    made = named(str(file.get("recipe", "default"))) if method == "ccn" else _recipe_of(method, file, given)
+    method = make_method(str(file.get("method", DEFAULT_METHOD)), classification=False)
+    _check_method(method, file, given)
+    made = named(str(file["recipe"])) if "recipe" in file else method.base_recipe()
     own = {name: kind() for name, kind in OWN.items()}
     for section in (file, given):
         for name, values in section.items():
@@ -114,35 +138,30 @@ def resolve(
         str(file["source"]),
         made,
         **own,
-        method=method,
+        method=method.name,
         seed=_whole("seed", seed, 0),
         threads=None if threads == "none" else _whole("threads", threads, 1),
         left=_left(method, file, given),
     )
 
 
-def _left(method: str, *sections: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a method chooses of itself, but for what was given."""
-    if method == "ccn":
-        return ()
-    from ccn.methods.model import choices_of
-
+def _left(method: Method, *sections: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a method chooses on validation, except for what was given."""
     named = {key for section in sections for name in SECTIONS for key in section.get(name, ())}
-    return tuple(sorted(choices_of(method) - named))
+    return tuple(sorted(method.chosen_fields() - named))
 
 
-def _recipe_of(method: str, file: Mapping[str, Any], given: Mapping[str, Any]) -> Recipe:
-    """The recipe that a method has of itself; an error if settings are given that the method has not."""
-    from ccn.methods.model import recipe_of
-
-    if "recipe" in file:
-        raise ConfigurationError(f"method {method} has a recipe of its own; leave out --recipe, or --method")
-    has = _settings_of(method)
+def _check_method(method: Method, file: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """An error if settings are given that the method does not have."""
+    if "recipe" in file and not method.named_recipes:
+        raise ConfigurationError(f"method {method.name} has a recipe of its own; leave out --recipe, or --method")
+    has = method.recipe_fields()
     for section, values in (*file.items(), *given.items()):
         unknown = [key for key in values if key not in has.get(section, ())] if section in SECTIONS else []
         if unknown:
-            raise ConfigurationError(f"[{section}] {unknown[0]}: the method {method} has no such setting; leave it out")
-    return recipe_of(method)
+            raise ConfigurationError(
+                f"[{section}] {unknown[0]}: the method {method.name} has no such setting; leave it out"
+            )
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,25 +188,20 @@ def _changed(section: Any, name: str, values: Mapping[str, Any]) -> Any:
 
 def to_dict(config: Config) -> dict[str, Any]:
     """Plain data for TOML and JSON; ``none`` stands for None."""
-    how = {"recipe": config.recipe.name} if config.method == "ccn" else {"method": config.method}
-    single = {"source": config.source, **how, "seed": config.seed, "threads": config.threads}
+    method = make_method(config.method, classification=False)
+    single: dict[str, Any] = {"source": config.source, "method": config.method}
+    if method.named_recipes:
+        single["recipe"] = config.recipe.name
+    single |= {"seed": config.seed, "threads": config.threads}
     sections = {name: getattr(config, name) for name in OWN} | {n: getattr(config.recipe, n) for n in SECTIONS}
     out: dict[str, Any] = {key: _none(value) for key, value in single.items()}
-    has = _settings_of(config.method)
+    has = method.recipe_fields()
     for name, section in sections.items():
         named = [f.name for f in fields(section) if name in OWN or f.name in has.get(name, ())]
         named = [key for key in named if name in OWN or key not in config.left]
         if named:
             out[name] = {key: _none(plain(getattr(section, key))) for key in named}
     return out
-
-
-def _settings_of(method: str) -> Mapping[str, Collection[str]]:
-    if method == "ccn":
-        return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
-    from ccn.methods.model import settings_of
-
-    return settings_of(method)
 
 
 def _none(value: Any) -> Any:

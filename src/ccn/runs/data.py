@@ -1,29 +1,17 @@
-"""The data of a run: read as its configuration says, and dealt to the parts."""
+"""The data of a run: read as its configuration says, and cut into parts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ccn.datasets import Dataset, load, options_of
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits, random_split
 from ccn.errors import ConfigurationError, DataError
-from ccn.graphs.ragged import Int
-from ccn.methods.fitting import Parts
+from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
 
-__all__ = ["Dealt", "deal", "read_data"]
-
-
-@dataclass(frozen=True)
-class Dealt:
-    """The split of a data set, and the rows of its parts that have a target."""
-
-    split: Split
-    parts: Parts
-    test: Int
+__all__ = ["divide", "read_data"]
 
 
 def read_data(config: Config) -> Dataset:
@@ -57,35 +45,40 @@ def read_data(config: Config) -> Dataset:
     return data
 
 
-def deal(data: Dataset, config: Config) -> Dealt:
-    """The split of the configuration: a file of splits, a column, or drawn from the seed."""
-    s = config.splitting
-    classes = data.task == "classification" and len(data.target_names) == 1
-    rows: Any = data.pack if data.smiles is None else data.smiles
-    if s.splits_file is not None:
-        split = load_splits(s.splits_file, rows)[0]
-    else:
-        kind: Kind = s.split or ("column" if data.splits is not None else "stratified" if classes else "random")
-        if kind == "column" and data.splits is None:
-            raise ConfigurationError("--split column needs --split-column, the column that says train, val or test")
-        split = make_splits(
-            kind,
-            len(data),
-            fractions=s.fractions,
-            seed=config.seed,
-            labels=data.targets if data.task == "classification" else None,
-            molecules=data.smiles,
-            column=data.splits,
-            groups=None if config.data.group_column is None else data.groups,
-            duplicates=s.duplicates,
-        )[0]
-    labelled = np.isnan(data.targets).sum(axis=1) < data.targets.shape[1]
-    train, validation, test = (rows[labelled[rows]] for rows in (split.train, split.validation, split.test))
-    if not len(train):
+def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
+    """The split of the configuration, and the rows that have a target as examples; half of the validation part of a
+    regression is kept for the intervals: it neither fits nor stops.
+    """
+    split = _split(data, config)
+    known = labelled(data.targets)
+    if not known[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
+    validation = split.validation[known[split.validation]]
     calibration = validation[:0]
     if data.task == "regression" and len(validation) > 1:
-        # Half of the validation part is kept for the intervals: it neither fits nor stops.
         half = random_split(len(validation), (0.5, 0.5, 0.0), config.seed)
         validation, calibration = validation[half.train], validation[half.validation]
-    return Dealt(split, Parts(train, validation, calibration), test)
+    examples = Examples.of_dataset(data, split.train, validation, calibration)
+    return split, replace(examples, class_weight=config.data.class_weight)
+
+
+def _split(data: Dataset, config: Config) -> Split:
+    """A file of splits, a column, or drawn from the seed."""
+    s = config.splitting
+    if s.splits_file is not None:
+        return load_splits(s.splits_file, data.pack if data.smiles is None else data.smiles)[0]
+    classes = data.task == "classification" and len(data.target_names) == 1
+    kind: Kind = s.split or ("column" if data.splits is not None else "stratified" if classes else "random")
+    if kind == "column" and data.splits is None:
+        raise ConfigurationError("--split column needs --split-column, the column that says train, val or test")
+    return make_splits(
+        kind,
+        len(data),
+        fractions=s.fractions,
+        seed=config.seed,
+        labels=data.targets if data.task == "classification" else None,
+        molecules=data.smiles,
+        column=data.splits,
+        groups=None if config.data.group_column is None else data.groups,
+        duplicates=s.duplicates,
+    )[0]

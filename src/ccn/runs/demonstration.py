@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ccn.runs.config import resolve
+from ccn.runs.folder import check_folder
 from ccn.runs.predict import Options, predict_file
-from ccn.runs.train import check_folder, train_run
+from ccn.runs.train import train_run
 
 __all__ = ["MOLECULES", "Shown", "run"]
 
@@ -59,7 +60,7 @@ def run(folder: Path, epochs: int, seed: int, *, say: Callable[[str], None] = la
     new, out = folder / "new.csv", folder / "new_predictions.csv"
     with new.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("name", "smiles"), *MOLECULES.items()])
-    predict_file(folder, str(new), out, Options(threads=1), overwrite=True)
+    predict_file(folder, str(new), out, options=Options(processes=1, overwrite=True))
     with out.open(newline="", encoding="utf-8") as file:
         rows = [(row["name"], row["smiles"], float(row["class_prob_1"])) for row in csv.DictReader(file)]
     majority = float(np.mean([c == "1" for c in known]))

@@ -37,9 +37,9 @@ def evaluate_on(
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
-    graphs = model.inputs.vertices(model.inputs.align(data).select(rows))
-    found = {"rows": len(rows), "metrics": model.evaluate(graphs, known[rows])}
-    return data, found | {"interval": coverage(model, graphs, known[rows], level)}
+    predicted = model.predict(model.inputs.read(data).select(rows))
+    found = {"rows": len(rows), "metrics": model.metrics(known[rows], predicted)}
+    return data, found | {"interval": coverage(model, known[rows], predicted, level)}
 
 
 def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | None, strict: bool) -> Dataset:

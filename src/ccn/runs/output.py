@@ -23,8 +23,6 @@ from ccn.runs.formats import Format
 
 __all__ = ["Output"]
 
-_EVERY = 2.0  # seconds between records of progress
-
 
 class Output:
     """Rows of a file, or, with the path ``-``, of standard output.
@@ -32,9 +30,10 @@ class Output:
     Args:
         path: of the file.
         form: how rows are written.
-        key: what the rows depend on; a run is gone on with only if it is the same.
-        resume: go on where an earlier run was cut.
-        overwrite: throw away what an earlier run has left unfinished.
+        key: what the rows depend on; a run is resumed only if it is the same.
+        resume: continue where an earlier run was interrupted.
+        overwrite: discard what an earlier run has left unfinished.
+        every: seconds between records of progress.
 
     Attributes:
         done: rows of the input that need not be done again.
@@ -49,7 +48,9 @@ class Output:
         *,
         resume: bool = False,
         overwrite: bool = False,
+        every: float = 2.0,
     ) -> None:
+        self.every = every
         self.pipe = str(path) == "-"
         self.path, self.form, self.key = Path(path), form, json.loads(json.dumps(key))
         self.part = self.path.with_name(f"{self.path.name}.part")
@@ -64,8 +65,8 @@ class Output:
         if self.record.exists() and not overwrite:
             if not resume:
                 raise FileError(
-                    f"{self.path}: an earlier run was cut and left {self.part.name}; add --resume to go on with it, "
-                    "or --overwrite to begin anew"
+                    f"{self.path}: an earlier run was cut and left {self.part.name}; add --resume to continue it, "
+                    "or --overwrite to start again"
                 )
             self._continue()
 
@@ -75,10 +76,10 @@ class Output:
             done, size, same = int(found["rows"]), int(found["bytes"]), found["key"] == self.key
             whole = self.part.stat().st_size >= size
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FileError(f"{self.record}: cannot be gone on with ({error}); add --overwrite to begin anew") from None
+            raise FileError(f"{self.record}: cannot be resumed ({error}); add --overwrite to start again") from None
         if not same or not whole:
             what = "is of another input, model or set of options" if not same else f"has lost rows of {self.part.name}"
-            raise FileError(f"{self.record}: {what}; give those of the cut run, or add --overwrite to begin anew")
+            raise FileError(f"{self.record}: {what}; give those of the cut run, or add --overwrite to start again")
         self.done, self.bytes = done, size
 
     def __enter__(self) -> Self:
@@ -106,7 +107,7 @@ class Output:
             raise
         except OSError as error:
             raise FileError(
-                f"{self.path}: cannot be written ({error.strerror}); what was done so far is kept, go on with --resume"
+                f"{self.path}: cannot be written ({error.strerror}); what is done is kept, continue with --resume"
             ) from None
         self.bytes += len(content)
 
@@ -114,7 +115,7 @@ class Output:
         """Append the answers to ``count`` rows of the input."""
         self._write(content)
         self.done += count
-        if not self.pipe and time.monotonic() - self.saved > _EVERY:
+        if not self.pipe and time.monotonic() - self.saved > self.every:
             self._save()
 
     def _save(self) -> None:

@@ -19,15 +19,14 @@ from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_tab
 from ccn.errors import ConfigurationError
 from ccn.learning import model_file
 from ccn.learning.model import Model
-from ccn.runs import answers, formats
+from ccn.runs import formats
+from ccn.runs.answers import Question
 from ccn.runs.formats import Format
 from ccn.runs.output import Output
-from ccn.runs.workers import Job, Mapper, Texts, processes
+from ccn.runs.workers import Mapper, Texts, processes
+from ccn.training.machine import torch_device
 
-__all__ = ["CHUNK", "Done", "Options", "Tell", "answer_file", "predict_file", "unique"]
-
-CHUNK = 1000  # rows that are answered together
-Tell = Callable[[int], None]
+__all__ = ["Done", "Options", "embed_file", "predict_file"]
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,26 @@ class Options:
 
     Attributes:
         smiles_column: by default that of training if the table has it, else found.
-        interval: the probability of the intervals wanted.
         device: ``cpu``, ``cuda``, ..
-        threads: processes on this machine; by default one per core.
+        processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
         chunk: rows that are answered together.
+        resume: continue where an earlier run was interrupted.
+        overwrite: start again where an earlier run was interrupted.
+        tell: is given the number of rows done.
+        every: seconds between records of progress.
 
     """
 
     smiles_column: str | None = None
-    interval: float | None = None
     device: str = "cpu"
-    threads: int | None = None
+    processes: int | None = None
     cluster: str | None = None
-    chunk: int = CHUNK
+    chunk: int = 1000
+    resume: bool = False
+    overwrite: bool = False
+    tell: Callable[[int], None] = lambda rows: None
+    every: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -106,32 +111,25 @@ def _place(table: Table, model: Model, named: str | None) -> int:
 
 
 @contextmanager
-def _mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Mapper]:
+def _mapper(path: Path, digest: str, model: Model, question: Question, options: Options) -> Iterator[Mapper]:
     """Whoever answers the chunks."""
     import joblib
 
     if options.chunk < 1:
         raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
-    count = options.threads or joblib.cpu_count()
+    count = options.processes or joblib.cpu_count()
     if options.cluster is not None:
         from ccn.runs.cluster import cluster
 
-        with cluster(options.cluster, path, job, count) as run:
+        with cluster(options.cluster, path, question, count) as run:
             yield run
     else:
-        with processes(path, model.to(options.device), job, count) as run:
+        with processes(path, digest, model.to(torch_device(options.device)), question, count) as run:
             yield run
 
 
 def predict_file(
-    model: str | Path,
-    source: str,
-    output: str | Path,
-    options: Options = Options(),
-    *,
-    resume: bool = False,
-    overwrite: bool = False,
-    tell: Tell = lambda rows: None,
+    model: str | Path, source: str, output: str | Path, options: Options = Options(), *, interval: float | None = None
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
@@ -143,18 +141,15 @@ def predict_file(
         source: a table of molecules, or JSON lines for a model of graphs; ``-`` for standard input.
         output: a CSV or TSV file, or one of JSON lines; ``-`` for standard output.
         options: how.
-        resume: go on where an earlier run was cut.
-        overwrite: begin anew where an earlier run was cut.
-        tell: told of the rows done.
+        interval: also write prediction intervals with this coverage.
 
     """
     path = model_file.model_path(model)
-    loaded = model_file.load(path)
-    answers.check_interval(loaded, options.interval)
-    names = (*answers.columns(loaded, options.interval), answers.REASON)
+    loaded, question = model_file.load(path), Question(interval)
     graphs = loaded.inputs.molecules is None
 
     def form(columns: tuple[str, ...]) -> Format:
+        names = question.names(loaded)
         suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if graphs else ".csv"
         if graphs and suffix in (".jsonl", ".ndjson"):
             return formats.json_lines(names)
@@ -162,34 +157,56 @@ def predict_file(
             raise ConfigurationError(f"{output}: predictions are written as .csv or .tsv; name the output so, or -")
         return formats.table(unique(columns, names), "\t" if suffix == ".tsv" else ",")
 
-    job = Job(options.interval)
-    return answer_file(path, loaded, source, output, job, form, options, resume=resume, overwrite=overwrite, tell=tell)
+    return _answer_file(path, loaded, source, output, question, form, options)
 
 
-def answer_file(
+def embed_file(model: str | Path, source: str, output: str | Path, options: Options = Options()) -> tuple[Done, int]:
+    """Write the embedding of every row; what was done, and how many numbers a row has.
+
+    The arguments are those of :func:`predict_file`; the output is .csv, .tsv, .parquet or .npy.
+    """
+    path = model_file.model_path(model)
+    loaded, question = model_file.load(path), Question(embedding=True)
+    width = loaded.fitted.embedding_width
+
+    def form(columns: tuple[str, ...]) -> Format:
+        header = unique(columns, question.names(loaded))
+        suffix = ".csv" if str(output) == "-" else Path(output).suffix.lower()
+        if suffix == ".parquet":
+            return formats.parquet(header, width, Path(output))
+        if suffix == ".npy":
+            return formats.array(width)
+        if suffix not in (".csv", ".tsv", ".txt"):
+            raise ConfigurationError(f"{output}: embeddings are written as .parquet, .csv, .tsv or .npy; name it so")
+        return formats.table(header, "\t" if suffix == ".tsv" else ",")
+
+    return _answer_file(path, loaded, source, output, question, form, options), width
+
+
+def _answer_file(
     path: Path,
     model: Model,
     source: str,
     output: str | Path,
-    job: Job,
+    question: Question,
     form: Callable[[tuple[str, ...]], Format],
     options: Options,
-    *,
-    resume: bool,
-    overwrite: bool,
-    tell: Tell,
 ) -> Done:
     """Write the answers to all rows of ``source``; ``form`` is how, given the columns of the table."""
-    if resume and source == "-":
+    question.check(model)
+    if options.resume and source == "-":
         raise ConfigurationError("--resume needs an input file, not standard input")
-    began, without = time.monotonic(), 0
+    began, without, digest = time.monotonic(), 0, _sha256(path)
     with ExitStack() as stack:
         table = stack.enter_context(_source_table(source, model.inputs.molecules is None))
         place = _place(table, model, options.smiles_column)
-        key = {"model": _sha256(path), "input": _stamp(source), "job": asdict(job), "column": table.columns[place]}
+        key = {"model": digest, "input": _stamp(source), "question": asdict(question), "column": table.columns[place]}
         made = form(table.columns)
-        run = stack.enter_context(_mapper(path, model, job, options))  # first: a refused option leaves no output behind
-        out = stack.enter_context(Output(output, made, key, resume=resume, overwrite=overwrite))
+        # First: a refused option leaves no output behind.
+        run = stack.enter_context(_mapper(path, digest, model, question, options))
+        out = stack.enter_context(
+            Output(output, made, key, resume=options.resume, overwrite=options.overwrite, every=options.every)
+        )
         before = out.done
         waiting: deque[Chunk] = deque()
 
@@ -205,7 +222,7 @@ def answer_file(
             why = [row.fault or reason for row, reason in zip(rows, found, strict=True)]
             without += sum(map(bool, why))
             out.write(out.form.body(rows, values, why), len(rows))
-            tell(out.done)
+            options.tell(out.done)
     return Done(out.done, without, before, time.monotonic() - began)
 
 

@@ -18,12 +18,13 @@ import numpy as np
 
 from ccn.errors import CCNError, ConfigurationError, DependencyError
 from ccn.files import write_atomically
-from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import better
-from ccn.methods.fitting import Parts, Run, fit
+from ccn.methods.method import fit
 from ccn.runs.config import Config, resolve, to_dict, to_toml
-from ccn.runs.data import deal, read_data
-from ccn.runs.train import begin_folder, threads
+from ccn.runs.data import divide, read_data
+from ccn.runs.folder import begin_folder
+from ccn.training.execution import Execution
+from ccn.training.machine import torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
 
@@ -84,17 +85,15 @@ def search(
     smaller = better(monitor, 0.0, 1.0)
     began = time.monotonic()
     data = read_data(config)
-    dealt = deal(data, config)
-    rows = np.concatenate([dealt.parts.validation, dealt.parts.calibration])
+    _, examples = divide(data, config)
+    rows = np.concatenate([examples.validation, examples.calibration])
     if not len(rows):
         raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
-    parts = Parts(dealt.parts.train, rows, rows[:0])
+    examples = replace(examples, validation=rows, calibration=rows[:0])
     say(str(data))
     config.machine.check()
     if not resume:
         _searched(kept)
-    inputs = Inputs.of_dataset(data, parts.train, config.recipe.features)
-    graphs = inputs.vertices(data.pack)
     begin_folder(folder, config, resume=resume)
     study = optuna.create_study(
         storage=JournalStorage(JournalFileBackend(str(folder / "study.log"))),
@@ -121,25 +120,12 @@ def search(
             if trial.should_prune():
                 raise optuna.TrialPruned
 
-        fit(
-            graphs,
-            data.targets,
-            parts,
-            replace(_with(config, drawn).recipe, training=replace(_with(config, drawn).recipe.training, members=1)),
-            inputs,
-            classification=data.task == "classification",
-            names=data.target_names,
-            classes=data.classes,
-            class_weight=config.data.class_weight,
-            weights=data.weights,
-            seed=config.seed,
-            machine=config.machine,
-            run=Run(watch=watch),
-        )
+        one = _with(config, {**drawn, "training.members": 1})
+        fit(one.make(classification=examples.classification), examples, Execution(config.machine, watch=watch))
         return best[0]
 
     state = optuna.trial.TrialState
-    with threads(config.threads):
+    with torch_threads(config.threads):
         while True:
             ended = study.get_trials(deepcopy=False, states=(state.COMPLETE, state.PRUNED))
             if len(ended) >= trials or (ended and time_limit is not None and time.monotonic() - began > time_limit):

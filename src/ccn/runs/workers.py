@@ -6,7 +6,6 @@ chunks are under way at any time, whoever does them, which is what bounds the me
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import tempfile
@@ -15,39 +14,26 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from ccn.errors import CCNError, TrainingError
 from ccn.learning import model_file
 from ccn.learning.model import Model
-from ccn.runs import answers
+from ccn.runs.answers import Question
 
-__all__ = ["Job", "Mapper", "here", "in_order", "processes"]
+__all__ = ["Mapper", "Texts", "answer_with", "ask", "here", "in_order", "processes"]
 
 Texts = Sequence[str]
 Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
 """From chunks of SMILES, or of graphs as JSON, to their answers, in order."""
 
 
-@dataclass(frozen=True)
-class Job:
-    """What is asked about every row: a prediction, with an interval or without, or the embedding."""
-
-    interval: float | None = None
-    embedding: bool = False
-
-    def answer(self, model: Model, parsed: answers.Parsed, count: int) -> Any:
-        """For one chunk the values of each row, and why there are none."""
-        if self.embedding:
-            return answers.embed(model, parsed, count)
-        return answers.answer(model, parsed, count, self.interval)
-
-    def __call__(self, model: Model, texts: Texts) -> Any:
-        """The whole way from texts to answers."""
-        return self.answer(model, answers.parse(answers.reads(model), texts), len(texts))
+def ask(question: Question, model: Model, texts: Texts) -> Any:
+    """For one chunk the values of each row, and why there are none: the way from texts to answers."""
+    parsed = model.inputs.parse(texts, model.fitted.reads_edges)
+    return question.answer(model, parsed, len(texts))
 
 
 class _Future(Protocol):
@@ -65,13 +51,13 @@ def in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead:
         yield waiting.popleft().result()
 
 
-def here(model: Model, job: Job) -> Mapper:
+def here(model: Model, question: Question) -> Mapper:
     """In this process."""
-    return lambda chunks: (job(model, chunk) for chunk in chunks)
+    return lambda chunks: (ask(question, model, chunk) for chunk in chunks)
 
 
 @contextmanager
-def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper]:
+def processes(path: Path, digest: str, model: Model, question: Question, count: int) -> Iterator[Mapper]:
     """One process per core, once there are more than ``count`` chunks; before, it is not worth their start.
 
     On the CPU every process does whole chunks. Where the network runs on another device it stays in this process,
@@ -83,7 +69,7 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
             rest = iter(chunks)
             first = list(itertools.islice(rest, count + 1))
             if count == 1 or len(first) <= count:
-                yield from here(model, job)(itertools.chain(first, rest))
+                yield from here(model, question)(itertools.chain(first, rest))
                 return
             # loky's processes, unlike those of the standard library, do not run the user's script once more.
             from joblib.externals.loky import ProcessPoolExecutor
@@ -92,24 +78,22 @@ def processes(path: Path, model: Model, job: Job, count: int) -> Iterator[Mapper
             pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),)))
             every = itertools.chain(first, rest)
             try:
-                if model.device == "cpu":
-                    content = path.read_bytes()
-                    key = hashlib.sha256(content).hexdigest()
-                    yield from in_order(lambda s: pool.submit(_whole, str(path), key, job, s), every, 3 * count)
+                if model.fitted.device == "cpu":
+                    submit = partial(pool.submit, _ask, str(path), digest, question)
+                    yield from in_order(submit, every, 3 * count)
                 else:
                     sizes: deque[int] = deque()
-                    features = answers.reads(model)
 
-                    def submit(texts: Texts) -> Any:
+                    def parse(texts: Texts) -> Any:
                         sizes.append(len(texts))
-                        return pool.submit(answers.parse, features, texts)
+                        return pool.submit(model.inputs.parse, texts, model.fitted.reads_edges)
 
-                    for parsed in in_order(submit, every, 3 * count):
-                        yield job.answer(model, parsed, sizes.popleft())
+                    for parsed in in_order(parse, every, 3 * count):
+                        yield question.answer(model, parsed, sizes.popleft())
             except BrokenProcessPool as error:
                 raise TrainingError(
-                    f"a process that predicts was ended from outside, perhaps for want of memory ({error}); "
-                    "go on with --resume, and with fewer --threads"
+                    f"a process that predicts was killed, perhaps for want of memory ({error}); continue with "
+                    "--resume, and with fewer --processes"
                 ) from None
 
         yield run
@@ -131,13 +115,13 @@ def _watch(parent: int) -> None:
 
 
 @lru_cache(maxsize=2)
-def _model(path: str, key: str) -> Model:
-    """The model of a process, read once; ``key`` tells a file from another of the same name."""
+def _model(path: str, digest: str) -> Model:
+    """The model of a process, read once; the digest tells a file from another of the same name."""
     return model_file.load(path)
 
 
-def _whole(path: str, key: str, job: Job, texts: Texts) -> Any:
-    return job(_model(path, key), texts)
+def _ask(path: str, digest: str, question: Question, texts: Texts) -> Any:
+    return ask(question, _model(path, digest), texts)
 
 
 @lru_cache(maxsize=2)
@@ -150,9 +134,9 @@ def _received(content: bytes) -> Model:
         return model_file.load(path)
 
 
-def answer_with(content: bytes, job: Job, texts: Texts) -> Any:
+def answer_with(content: bytes, question: Question, texts: Texts) -> Any:
     """The answers for one chunk from the bytes of a model file."""
     try:
-        return job(_received(content), texts)
+        return ask(question, _received(content), texts)
     except CCNError as error:
         raise type(error)(str(error)) from None

@@ -35,6 +35,7 @@ class Progress:
         history: one row per epoch done.
         seconds: training time so far.
         ended: why the run is over: ``epochs``, ``patience``; empty while it is not.
+        earlier: of these seconds, those before the run was last resumed.
 
     """
 
@@ -47,6 +48,7 @@ class Progress:
     best_epoch: int = -1
     seconds: float = 0.0
     ended: str = ""
+    earlier: float = 0.0
     history: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -87,10 +89,10 @@ def save(
 def _whole(folder: Path) -> Iterator[tuple[dict[str, Tensor], dict[str, Any]]]:
     for path in _files(folder):
         try:
-            _, tensors, data = sealed.read(path, FORM, VERSION)
+            held = sealed.read(path, {FORM: VERSION})
         except FileError:
-            continue  # cut short or altered: the one before it serves
-        yield tensors, data
+            continue  # truncated or altered: the one before it serves
+        yield held.tensors, held.data
 
 
 def load(
@@ -112,5 +114,7 @@ def load(
             i, _, name = key.partition(".")
             state.setdefault(int(i), {})[name] = value
         optimiser.load_state_dict({"state": state, "param_groups": data["groups"]})
-        return Progress(**data["progress"]), parts["best"]
+        progress = Progress(**data["progress"])
+        progress.earlier = progress.seconds
+        return progress, parts["best"]
     return None

@@ -11,13 +11,11 @@ parallel strategy averages gradients, multiplies by the number of processes.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,15 +23,16 @@ import torch
 from torch import Tensor, nn
 
 from ccn.errors import FileError, TrainingError
+from ccn.files import digest
 from ccn.layers.normalisation import BatchNorm
+from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.metrics import better, check_monitor, metrics
 from ccn.learning.task import Task
 from ccn.training import checkpoint
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
-from ccn.training.examples import Examples, fingerprint
+from ccn.training.execution import Execution
 from ccn.training.history import progress_bar, tensorboard, write_history
-from ccn.training.machine import Machine
 from ccn.training.optimiser import make_optimiser, rate, set_rate
 from ccn.training.outputs import outputs
 from ccn.training.recipe import Recipe
@@ -51,14 +50,7 @@ def train(
     recipe: Recipe,
     *,
     seed: int = 0,
-    machine: Machine = Machine(),  # noqa: B008 (frozen)
-    folder: Path | None = None,
-    resume: bool = False,
-    every: float = 30.0,
-    time_limit: float | None = None,
-    log_tensorboard: bool = False,
-    verbose: bool = False,
-    watch: Callable[[Mapping[str, float]], None] | None = None,
+    execution: Execution = Execution(),  # noqa: B008 (frozen)
     title: str = "training",
 ) -> Progress:
     """Train a network; it is left with the weights of its best epoch on the validation part, or of its last.
@@ -67,40 +59,38 @@ def train(
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
         task: what the outputs mean.
         examples: graphs and targets.
-        recipe: optimiser, epochs and the rest.
+        recipe: optimiser, epochs and the rest, with a value for each field (:meth:`Recipe.for_task`).
         seed: of the order of the batches and of dropout.
-        machine: devices and processes.
-        folder: where checkpoints and ``history.csv`` go; without one nothing is written.
-        resume: go on from the newest whole checkpoint of the folder, if there is one.
-        every: seconds between checkpoints; the last epoch always writes one.
-        time_limit: seconds of training after which the run writes a checkpoint and stops.
-        log_tensorboard: also write a TensorBoard log into the folder.
-        verbose: show a progress bar.
-        watch: is given the row of every epoch, and may end the run by an error of its own.
-        title: what the bar is called.
+        execution: devices, checkpoints, limits, progress.
+        title: of the progress bar.
 
     Returns:
         How far it came. ``ended`` says why it stopped: ``epochs``, ``patience`` or ``time limit``.
 
     """
-    recipe = recipe.for_task(classification=task.kind != "regression")
-    run = _Run(net, task, examples, recipe, seed, machine, folder)
-    fabric = run.fabric
-    progress, best = run.begin(resume)
+    run = _Loop(net, task, examples, recipe, seed, execution)
+    fabric, folder = run.fabric, execution.folder
+    progress, best = run.begin(execution.resume)
     began, saved = time.monotonic() - progress.seconds, time.monotonic()
+
+    def save() -> None:
+        nonlocal saved
+        run.save(progress, best)
+        saved = time.monotonic()
+
     with ExitStack() as stack:
-        # The random numbers of the process are left as they were found.
+        # The random numbers of the process are left as they were.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
-        tell = stack.enter_context(progress_bar(run.steps, len(run.batches), title, verbose and run.first))
-        log = stack.enter_context(tensorboard(folder if log_tensorboard and run.first else None))
+        shown = execution.verbose and run.first
+        tell = stack.enter_context(progress_bar(run.steps, len(run.batches), title, shown))
+        log = stack.enter_context(tensorboard(folder if execution.tensorboard and run.first else None))
         while not progress.ended:
             for _ in run.epoch(progress):
                 tell(progress.step)
                 progress.seconds = time.monotonic() - began
-                over = _over(fabric, time_limit, progress.seconds)
-                if over or progress.seconds + began - saved > every:
-                    run.save(progress, best)
-                    saved = time.monotonic()
+                over = _over(fabric, execution.time_limit, progress.seconds)
+                if over or time.monotonic() - saved > execution.every:
+                    save()
                 if over:
                     progress.ended = "time limit"
                     break
@@ -109,21 +99,20 @@ def train(
                 if progress.best_epoch == progress.epoch - 1:
                     best = {k: v.detach().clone() for k, v in net.state_dict().items()}
                 progress.seconds = time.monotonic() - began
-                if progress.ended or progress.seconds + began - saved > every:
-                    run.save(progress, best)
-                    saved = time.monotonic()
+                if progress.ended or time.monotonic() - saved > execution.every:
+                    save()
                 if folder is not None and run.first:
                     write_history(folder / "history.csv", progress.history)
                 tell(progress.step, row)
                 log(row)
-                if watch is not None:
-                    watch(row)
+                if execution.watch is not None:
+                    execution.watch(row)
     net.load_state_dict(best or net.state_dict())
     return progress
 
 
-class _Run:
-    """One network on its way: what stays the same from step to step, and what is done in each."""
+class _Loop:
+    """One network in training: what stays the same from step to step, and what is done in each."""
 
     def __init__(
         self,
@@ -132,14 +121,13 @@ class _Run:
         examples: Examples,
         recipe: Recipe,
         seed: int,
-        machine: Machine,
-        folder: Path | None,
+        execution: Execution,
     ) -> None:
         check_monitor(task, recipe.training.monitor)
         self.net, self.task, self.examples, self.recipe = net, task, examples, recipe
-        fabric = machine.fabric()
-        self.seed, self.fabric, self.folder = seed, fabric, folder
-        self.half = machine.precision == "16-mixed"
+        fabric = execution.machine.fabric()
+        self.seed, self.fabric, self.folder = seed, fabric, execution.folder
+        self.half = execution.machine.precision == "16-mixed"
         self.first = fabric.global_rank == 0
         size, place = recipe.training.batch_size, (fabric.global_rank, fabric.world_size)
         prepare = getattr(net, "prepare", None)
@@ -152,7 +140,7 @@ class _Run:
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
         self.own_optimiser = make_optimiser(net, recipe.optimiser)
         self.model, self.optimiser = fabric.setup(net, self.own_optimiser)
-        self.name = "" if folder is None else _fingerprint(net, task, examples, recipe, seed)
+        self.name = "" if self.folder is None else _fingerprint(net, task, examples, recipe, seed)
 
     def epoch(self, progress: Progress) -> Iterator[None]:
         """The steps that are left of an epoch; pauses after each."""
@@ -283,4 +271,4 @@ def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe,
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
     data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)
-    return hashlib.sha256((text + data).encode()).hexdigest()
+    return digest(text, data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     import torch
     from lightning_fabric import Fabric
 
-__all__ = ["Machine", "check_device", "is_first", "keep_memory", "torch_device"]
+__all__ = ["Machine", "check_device", "is_first", "keep_memory", "torch_device", "torch_threads"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,24 @@ def _there() -> dict[str, bool]:
 
 def _usable() -> str:
     return ", ".join(kind for kind, is_there in _there().items() if is_there)
+
+
+@contextmanager
+def torch_threads(count: int | None) -> Iterator[None]:
+    """So many threads for torch, -1 for all cores, and afterwards as many as before; None changes nothing."""
+    import torch
+
+    if count is None:
+        yield
+        return
+    import joblib
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(joblib.effective_n_jobs(count))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def is_first() -> bool:

@@ -13,15 +13,19 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
 from ccn.errors import ConfigurationError
+from ccn.learning.inputs import Features
+from ccn.learning.plain import plain, unplain
+from ccn.learning.task import Loss
 
 __all__ = [
     "PAPER_WIDTHS",
     "RECIPES",
+    "SECTIONS",
     "Features",
     "Network",
     "Optimiser",
@@ -46,23 +50,6 @@ def _choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 # A field that may be None has the default None: a TOML file has no null, so that such a field is left out there.
-
-
-@dataclass(frozen=True)
-class Features:
-    """What vertices and edges carry.
-
-    Attributes:
-        molecules: the set of properties of atoms and bonds; see :mod:`ccn.chemistry.properties`.
-        hydrogens: hydrogens are vertices too.
-        vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
-            leaves them as they are.
-
-    """
-
-    molecules: str = "atoms"
-    hydrogens: bool = False
-    vertices: Any = "given"
 
 
 @dataclass(frozen=True)
@@ -162,7 +149,7 @@ class Training:
     epochs: int = 100
     least_steps: int | None = None
     batch_size: int = 64
-    loss: Literal["mse", "mae", "huber"] = "mse"
+    loss: Loss = "mse"
     patience: int | None = None
     keep: Literal["best", "last"] = "best"
     monitor: str = "loss"
@@ -222,6 +209,15 @@ class Recipe:
             made = replace(made, **{section: changed})
         return made
 
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a file; :func:`from_dict` is the way back."""
+        return to_dict(self)
+
+    def get(self, key: str) -> Any:
+        """The value of a field, by its name or as ``section__field``."""
+        section, name = _home(key)
+        return getattr(getattr(self, section), name)
+
     def for_task(self, *, classification: bool) -> Recipe:
         """The recipe with a value for each field that was left to the task.
 
@@ -232,7 +228,7 @@ class Recipe:
 
         """
         task = _CLASSES if classification else _NUMBERS
-        return self.override(**{k: v for k, v in task.items() if getattr(getattr(self, _home(k)[0]), k) is None})
+        return self.override(**{k: v for k, v in task.items() if self.get(k) is None})
 
 
 # Classes are soon known by heart, and dropout helps; numbers it only blurs.
@@ -276,7 +272,11 @@ def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
 
 def to_dict(r: Recipe) -> dict[str, Any]:
     """The recipe as plain data for JSON and TOML; fields that are None are left out."""
-    return {"name": r.name, **{section: plain(getattr(r, section)) for section in SECTIONS}}
+
+    def section(part: Any) -> dict[str, Any]:
+        return {f.name: plain(v) for f in fields(part) if (v := getattr(part, f.name)) is not None}
+
+    return {"name": r.name, **{name: section(getattr(r, name)) for name in SECTIONS}}
 
 
 def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
@@ -291,55 +291,6 @@ def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
             raise ConfigurationError(f"[{section}] is no part of a recipe; its parts are {', '.join(SECTIONS)}")
         settings.update({f"{section}__{name}": value for name, value in values.items()})
     return made.override(**settings)
-
-
-def plain(value: Any) -> Any:
-    """Plain data from settings: numbers, strings, lists, and tagged dictionaries for the package's own values."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    if hasattr(value, "to_json"):
-        return value.to_json()  # a definition of vertex features
-    if is_dataclass(value) and type(value).__module__.startswith("ccn."):
-        given = {f.name: plain(getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) is not None}
-        if type(value) in SECTIONS.values():
-            return given
-        if type(value).__name__ in _kinds():
-            return {"type": type(value).__name__, **given}
-    raise ConfigurationError(
-        f"{value!r} is code, not plain data, and cannot be written to a file: name a built-in choice instead, or "
-        "keep the network's state_dict() and make the network anew from your own code"
-    )
-
-
-def unplain(value: Any) -> Any:
-    """What :func:`plain` was given; lists become tuples."""
-    if isinstance(value, Mapping):
-        items = {k: unplain(v) for k, v in value.items() if k != "type"}
-        if "type" in value:
-            if value["type"] not in _kinds():
-                raise ConfigurationError(
-                    f"{value['type']!r} is not known to this version of ccn; a newer one may know it"
-                )
-            return _kinds()[value["type"]](**items)
-        if "kind" in value:
-            from ccn.features.vertices import vertex_features
-
-            return vertex_features(value)
-        return items
-    return tuple(unplain(v) for v in value) if isinstance(value, list | tuple) else value
-
-
-def _kinds() -> dict[str, Any]:
-    """The values of the package that a file may name; nothing else is ever made from a file."""
-    from ccn.algebra.contractions import Contraction
-    from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
-    from ccn.schemes.generators import Balls, Neighbourhoods
-
-    return {k.__name__: k for k in (Balls, Contraction, EdgeFeatures, Neighbourhoods, Normalised, Power, Weights)}
 
 
 def _as_field(value: Any) -> Any:

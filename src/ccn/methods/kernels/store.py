@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ccn.errors import FileError
 from ccn.files import cache_folder, lock, write_atomically
 from ccn.graphs.pack import Pack
+from ccn.learning.examples import fingerprint
 from ccn.methods.kernels.kernel import Kernel
-from ccn.training.examples import fingerprint
 
 __all__ = ["gram_path", "stored_gram"]
 

@@ -1,0 +1,134 @@
+"""What a method is fitted on: graphs, targets, and which rows are for what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.datasets.dataset import Dataset
+from ccn.datasets.splits import random_split, stratified_split
+from ccn.errors import ConfigurationError
+from ccn.files import digest
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
+from ccn.learning.inputs import Inputs
+from ccn.learning.task import Floats, Loss, Task, make_task
+
+__all__ = ["Examples", "fingerprint", "labelled"]
+
+
+def labelled(targets: Floats) -> NDArray[np.bool_]:
+    """(rows,) whether any target of the row is known."""
+    return np.asarray(~np.isnan(targets).all(axis=1))
+
+
+def _no_rows() -> Int:
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Graphs with targets, cut into parts by row numbers.
+
+    Attributes:
+        graphs: as they were read, before vertex features are made of their columns.
+        targets: (graphs, targets); NaN where missing, a class as its number among ``classes``.
+        train, validation, calibration: the rows to fit on, to choose by, and to calibrate intervals with.
+        names: of the targets; by default y0, y1, ..
+        classification: the targets are classes, not numbers.
+        classes: what the numbers of classes stand for.
+        weights: (graphs,) of the rows, by default 1.
+        class_weight: ``balanced``, or a weight per class.
+        inputs: how the graphs were read; its vertex features are not fitted yet.
+
+    """
+
+    graphs: Pack
+    targets: Floats
+    train: Int
+    validation: Int = field(default_factory=_no_rows)
+    calibration: Int = field(default_factory=_no_rows)
+    names: tuple[str, ...] = ()
+    classification: bool = False
+    classes: tuple[Any, ...] = ()
+    weights: Floats | None = None
+    class_weight: str | Mapping[Any, float] | None = None
+    inputs: Inputs = field(default_factory=Inputs)
+
+    def __post_init__(self) -> None:
+        if self.targets.ndim != 2 or len(self.targets) != len(self.graphs):
+            raise ConfigurationError(f"{len(self.graphs)} graphs, but targets of shape {self.targets.shape}")
+        if not self.names:
+            object.__setattr__(self, "names", tuple(f"y{i}" for i in range(self.targets.shape[1])))
+        if not len(self.train):
+            raise ConfigurationError("the training part is empty; give more rows or a smaller validation part")
+        if np.isinf(self.targets).any():
+            row, column = np.argwhere(np.isinf(self.targets))[0]
+            raise ConfigurationError(f"target {column} of row {row} is infinite; leave it blank or correct it")
+        if self.weights is not None and (
+            self.weights.shape != (len(self.graphs),)
+            or not (self.weights >= 0).all()
+            or not np.isfinite(self.weights).all()
+        ):
+            raise ConfigurationError("sample weights: one finite number per graph is needed, none of them negative")
+
+    @classmethod
+    def of_dataset(cls, data: Dataset, train: Int, validation: Int, calibration: Int | None = None) -> Examples:
+        """The rows of a data set that have a target, in the parts given."""
+        known = labelled(data.targets)
+        calibration = _no_rows() if calibration is None else calibration
+        return cls(
+            data.pack,
+            data.targets,
+            train[known[train]],
+            validation[known[validation]],
+            calibration[known[calibration]],
+            names=tuple(data.target_names),
+            classification=data.task == "classification",
+            classes=tuple(data.classes),
+            weights=data.weights,
+            inputs=Inputs.of_dataset(data),
+        )
+
+    def task(self, rows: Int | None = None, loss: Loss = "mse") -> Task:
+        """What is learned from these rows, by default those of the training part; targets are scaled by them."""
+        return make_task(
+            self.targets[self.train if rows is None else rows],
+            classification=self.classification,
+            names=self.names,
+            classes=self.classes,
+            loss=loss,
+            class_weight=self.class_weight,
+        )
+
+    def with_validation(self, fraction: float, seed: int, *, calibration: bool) -> Examples:
+        """The same with a share of the training rows drawn for validation, half of it for calibration if asked for.
+
+        The draw is stratified where there is one target of classes.
+        """
+        if not 0 <= fraction < 1:
+            raise ConfigurationError(f"validation_fraction={fraction}: a share of the rows, at least 0 and less than 1")
+        kept = fraction / 2 if calibration else 0.0
+        fractions = (1 - fraction, fraction - kept, kept)
+        targets = self.targets[self.train]
+        if self.classification and targets.shape[1] == 1:
+            drawn = stratified_split(targets[:, 0], fractions, seed)
+        else:
+            drawn = random_split(len(targets), fractions, seed)
+        train, validation, calibrate = (self.train[rows] for rows in (drawn.train, drawn.validation, drawn.test))
+        return replace(self, train=train, validation=validation, calibration=calibrate)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Rows of each part."""
+        return {part: len(getattr(self, part)) for part in ("train", "validation", "calibration")}
+
+
+def fingerprint(graphs: Pack, *others: NDArray[np.generic] | None) -> str:
+    """A SHA-256 of graphs and arrays: the same data, the same text."""
+    arrays = graphs.bare().compact().arrays
+    return digest(*(x for name in sorted(arrays) for x in (name, arrays[name])), *(a for a in others if a is not None))
