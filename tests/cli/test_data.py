@@ -62,7 +62,7 @@ def test_info_of_a_name_in_the_terminal_and_as_a_picture(capsys: pytest.CaptureF
     assert "MUTAG[0]" in out
     assert out.splitlines()[-1] == "188 graphs; no row dropped"
     pytest.importorskip("matplotlib")
-    run(capsys, "info", "MUTAG", "--out", str(tmp_path / "o"))
+    run(capsys, "info", "MUTAG", "-o", str(tmp_path / "o"))
     assert [p.name for p in (tmp_path / "o").iterdir()] == ["MUTAG.png"]
     assert json.loads(run(capsys, "info", "MUTAG", "--json"))["edges"] == 3721
 

@@ -42,7 +42,7 @@ def test_splits_are_a_number_a_range_or_a_list(text: str, meant: list[int]) -> N
     [
         ("some", "--splits some: give a number"),
         ("4-2", "--splits 4-2: give a number"),
-        ("0", "counts splits, and this is none; 0-0 is split 0"),
+        ("0", "--splits 0: .* 0-0"),
         ("99999999999", "at most 10,000"),
         ("3,0-99999999999", "at most 10,000"),
     ],
@@ -73,8 +73,8 @@ def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
     with pytest.raises(SystemExit) as ended:
         main([*words, "--splits", "3", "--quiet"])
     assert ended.value.code == 1
-    said = "ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1; the same command tries them again\n"
-    assert capsys.readouterr().err == said
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1")
 
 
 @pytest.mark.parametrize(

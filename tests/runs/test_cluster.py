@@ -23,7 +23,7 @@ def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
     model = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path / "m.safetensors")
     table = tmp_path / "t.csv"
     table.write_text("smiles\n" + "\n".join(f"{'C' * (i % 17)}{('O', 'N', 'C1')[i % 3]}" for i in range(600)) + "\n")
-    predict_file(model, str(table), tmp_path / "here.csv", Options(threads=1, chunk=20))
+    predict_file(model, str(table), tmp_path / "here.csv", Options(processes=1, chunk=20))
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
     ) as cluster:

@@ -16,7 +16,7 @@ from ccn.runs.embed import embed_file
 from ccn.runs.predict import Options
 
 SMILES = [f"{'C' * (1 + i % 7)}{'ON'[i % 2]}" for i in range(30)]
-ONE = Options(threads=1, chunk=7)
+ONE = Options(processes=1, chunk=7)
 
 
 @pytest.fixture(scope="module")

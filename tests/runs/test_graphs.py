@@ -18,7 +18,7 @@ from ccn.runs.evaluate import evaluate_on
 from ccn.runs.predict import Options, predict_file
 from ccn.runs.train import train_run
 
-ONE = Options(threads=1, chunk=4)
+ONE = Options(processes=1, chunk=4)
 
 
 def path_graph(labels: str, **more: Any) -> dict[str, Any]:

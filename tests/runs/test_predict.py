@@ -37,13 +37,13 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def expected(model: Path, table: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     out = tmp_path_factory.mktemp("o") / "out.csv"
-    done = predict_file(model, str(table), out, Options(threads=1, chunk=50))
+    done = predict_file(model, str(table), out, Options(processes=1, chunk=50))
     assert (done.rows, done.without, done.before) == (300, 100, 0)
     return out.read_bytes()
 
 
 def test_processes_give_the_same_rows(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
-    predict_file(model, str(table), tmp_path / "out.csv", Options(threads=2, chunk=50))
+    predict_file(model, str(table), tmp_path / "out.csv", Options(processes=2, chunk=50))
     assert (tmp_path / "out.csv").read_bytes() == expected
 
 
@@ -51,7 +51,7 @@ def test_a_cut_prediction_goes_on(
     model: Path, table: Path, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(output, "_EVERY", 0.0)
-    out, options = tmp_path / "out.csv", Options(threads=1, chunk=50)
+    out, options = tmp_path / "out.csv", Options(processes=1, chunk=50)
 
     def stop(rows: int) -> None:
         if rows == 150:
@@ -64,7 +64,7 @@ def test_a_cut_prediction_goes_on(
     with pytest.raises(FileError, match="add --resume"):
         predict_file(model, str(table), out, options)
     with pytest.raises(FileError, match="another input, model"):
-        predict_file(model, str(table), out, Options(threads=1, interval=0.1), resume=True)
+        predict_file(model, str(table), out, Options(processes=1, interval=0.1), resume=True)
     done = predict_file(model, str(table), out, options, resume=True)
     assert done.before == 150
     assert out.read_bytes() == expected
@@ -75,7 +75,7 @@ def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_p
     out = tmp_path / "out.csv"
     script = (
         "import sys, time\nfrom ccn.runs import output, predict as stream\noutput._EVERY = 0.0\n"
-        "stream.predict_file(*sys.argv[1:4], stream.Options(threads=1, chunk=50), tell=lambda n: time.sleep(0.2))"
+        "stream.predict_file(*sys.argv[1:4], stream.Options(processes=1, chunk=50), tell=lambda n: time.sleep(0.2))"
     )
     child = subprocess.Popen([sys.executable, "-c", script, str(model), str(table), str(out)])
     record = out.with_name("out.csv.progress")
@@ -84,7 +84,7 @@ def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_p
         time.sleep(0.02)
     os.kill(child.pid, signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
-    done = predict_file(model, str(table), out, Options(threads=1, chunk=70), resume=True)
+    done = predict_file(model, str(table), out, Options(processes=1, chunk=70), resume=True)
     assert done.before > 0
     # Another number of rows at a time is another order of sums: the same to rounding.
     found, sought = (list(csv.DictReader(text.decode().splitlines())) for text in (out.read_bytes(), expected))

@@ -1,4 +1,4 @@
-"""``ccn evaluate``: how good a model is on other data."""
+"""``ccn evaluate``: the metrics of a model on other data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.cli.options import Flag
+from ccn.cli.options import Flag, Json, Quiet, Threads
 
 __all__ = ["evaluate"]
 
@@ -21,10 +21,10 @@ def evaluate(
     smiles_column: Annotated[str | None, Parameter(name=("--smiles-column", "--smiles-columns"))] = None,
     interval: float = 0.9,
     strict: Flag = False,
-    threads: int | None = None,
+    threads: Threads = None,
     device: str = "cpu",
-    quiet: Flag = False,
-    json: Flag = False,
+    quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Compare a model's predictions with known targets.
 
@@ -37,24 +37,18 @@ def evaluate(
     source: str
         A table of molecules with the targets, or a name that `ccn data list` shows.
     target: list[str]
-        Columns of the targets, in the order of the model's; by default those of training.
+        Target columns, in the order of those of the model; by default the same names.
     smiles_column: str
-        Column of SMILES; by default that of training, or found.
+        Column of SMILES; by default that of training, or detected.
     interval: float
-        Level of the intervals whose coverage is shown.
+        Level of the prediction intervals whose coverage is shown.
     strict: bool
-        Stop at the first bad row.
-    threads: int
-        Threads of torch.
+        Stop at the first invalid row.
     device: str
-        cpu, cuda or mps.
-    quiet: bool
-        Say nothing but the metrics.
-    json: bool
-        Print JSON for machines.
+        cpu, cuda, mps or auto.
 
     """
-    from ccn.cli.show import print_json, say, table
+    from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load
     from ccn.reports.summary import metrics_rows
     from ccn.runs.evaluate import evaluate_on
@@ -69,5 +63,4 @@ def evaluate(
         return
     say(quiet)(str(data))
     table(f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}))
-    if held := found["interval"]:
-        print(f"intervals of {100 * held['level']:.0f} % held {100 * held['coverage']:.1f} % of the targets")
+    coverage(found["interval"])

@@ -59,7 +59,7 @@ def run(folder: Path, epochs: int, seed: int, *, say: Callable[[str], None] = la
     new, out = folder / "new.csv", folder / "new_predictions.csv"
     with new.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("name", "smiles"), *MOLECULES.items()])
-    predict_file(folder, str(new), out, Options(threads=1), overwrite=True)
+    predict_file(folder, str(new), out, Options(processes=1), overwrite=True)
     with out.open(newline="", encoding="utf-8") as file:
         rows = [(row["name"], row["smiles"], float(row["class_prob_1"])) for row in csv.DictReader(file)]
     majority = float(np.mean([c == "1" for c in known]))

@@ -18,7 +18,7 @@ def embed_file(
     model: str | Path,
     source: str,
     output: str | Path,
-    options: Options = Options(),  # noqa: B008 (frozen)
+    options: Options = Options(),
     *,
     resume: bool = False,
     overwrite: bool = False,

@@ -38,7 +38,7 @@ class Options:
         smiles_column: by default that of training if the table has it, else found.
         interval: the probability of the intervals wanted.
         device: ``cpu``, ``cuda``, ..
-        threads: processes on this machine; by default one per core.
+        processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
         chunk: rows that are answered together.
 
@@ -47,7 +47,7 @@ class Options:
     smiles_column: str | None = None
     interval: float | None = None
     device: str = "cpu"
-    threads: int | None = None
+    processes: int | None = None
     cluster: str | None = None
     chunk: int = CHUNK
 
@@ -112,7 +112,7 @@ def _mapper(path: Path, model: Model, job: Job, options: Options) -> Iterator[Ma
 
     if options.chunk < 1:
         raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
-    count = options.threads or joblib.cpu_count()
+    count = options.processes or joblib.cpu_count()
     if options.cluster is not None:
         from ccn.runs.cluster import cluster
 
