@@ -46,53 +46,41 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
     from ccn.datasets.statistics import known
 
     statistics = known() | (computed() if compute else {})
-    places = {name: find(entry) for name, entry in ENTRIES.items()}
+    rows = []
+    for name, entry in ENTRIES.items():
+        s, place = statistics[name], find(entry)
+        means = {"mean_vertices": round(s.mean_vertices, 2), "mean_edges": round(s.mean_edges, 2)}
+        about = {"origin": entry.origin, "licence": entry.licence, "at_hand": place and place.place}
+        source = entry.url or (f"package {entry.package[0]}" if entry.package else None)
+        rows.append({"name": name, **asdict(s), **means, **about, "source": source})
     if json:
-        print_json(
-            [
-                {
-                    "name": name,
-                    **asdict(statistics[name]),
-                    "mean_vertices": round(statistics[name].mean_vertices, 2),
-                    "mean_edges": round(statistics[name].mean_edges, 2),
-                    "origin": entry.origin,
-                    "licence": entry.licence,
-                    "at_hand": place.place if (place := places[name]) else None,
-                    "source": entry.url or (f"package {entry.package[0]}" if entry.package else None),
-                }
-                for name, entry in ENTRIES.items()
-            ]
-        )
+        print_json(rows)
         return
     head = ["data set", "graphs", "classes or targets", "vertices", "edges", "origin", "licence"]
-    rows = [
+    cells = [
         [
-            name,
-            f"{s.graphs:,}",
-            _to_learn(s),
-            f"{s.mean_vertices:.2f}",
-            f"{s.mean_edges:.2f}",
-            entry.origin,
-            entry.licence,
+            r["name"],
+            f"{r['graphs']:,}",
+            _to_learn(statistics[r["name"]]),
+            f"{r['mean_vertices']:.2f}",
+            f"{r['mean_edges']:.2f}",
+            r["origin"],
+            r["licence"],
         ]
-        for name, entry in ENTRIES.items()
-        if (s := statistics[name])
+        for r in rows
     ]
     if markdown:  # without the last column, which depends on the machine
-        for line in (head, ["---", "---:", "---", "---:", "---:", "---", "---"], *rows):
+        for line in (head, ["---", "---:", "---", "---:", "---:", "---", "---"], *cells):
             print("| " + " | ".join(line) + " |")
         return
-    for row, entry in zip(rows, ENTRIES.values(), strict=True):
-        place = places[row[0]]
-        row.append(place.place if place else "no; can be fetched" if entry.url or entry.package else "no")
+    for cell, row in zip(cells, rows, strict=True):
+        cell.append(row["at_hand"] or ("no; can be fetched" if row["source"] else "no"))
     left = {"data set", "classes or targets", "origin", "licence", "at hand"}
-    table("Data sets; vertices and edges are means", [*head, "at hand"], rows, left)
+    table("Data sets; vertices and edges are means", [*head, "at hand"], cells, left)
 
 
 def _to_learn(s: Statistics) -> str:
-    if s.classes:
-        return _classes(s)
-    return s.targets[0] if len(s.targets) == 1 else f"{len(s.targets)} targets"
+    return _classes(s) or (s.targets[0] if len(s.targets) == 1 else f"{len(s.targets)} targets")
 
 
 def _classes(s: Statistics) -> str:

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
-
-from ccn.cli.options import Stream
+from ccn.cli.options import ModelPath, Rows, Stream
 
 __all__ = ["embed"]
 
 
-def embed(
-    model: Path,
-    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    /,
-    *,
-    stream: Stream = Stream(),
-) -> None:
+def embed(model: ModelPath, source: Rows, /, *, stream: Stream = Stream()) -> None:
     """Write the embedding of every molecule (the input of the network's head), as features for other methods.
 
     For example, `ccn embed run molecules.csv -o embeddings.parquet`.
 
     A .csv, .tsv or .parquet file keeps all columns and adds e0, e1, .. and reason; a .npy file has the embeddings
     alone, NaN for invalid rows. Resume an interrupted command with --resume.
-
-    Parameters
-    ----------
-    model: Path
-        A model file or the folder of a run.
-    source: str
-        A table of molecules, or a .jsonl file for a model of graphs; - reads standard input.
-
     """
     from ccn.cli.show import report
     from ccn.runs.embed import embed_file

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.cli.options import Flag, Json, Quiet, Threads
+from ccn.cli.options import Device, Flag, Json, ModelPath, Quiet, Smiles, Source, Threads
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    model: Path,
-    source: str,
+    model: ModelPath,
+    source: Source,
     /,
     *,
     target: Annotated[list[str] | None, Parameter(name=("--target", "--target-columns"), negative="")] = None,
-    smiles_column: Annotated[str | None, Parameter(name=("--smiles-column", "--smiles-columns"))] = None,
+    smiles_column: Smiles = None,
     interval: float = 0.9,
     strict: Flag = False,
     threads: Threads = None,
-    device: str = "cpu",
+    device: Device = "cpu",
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -32,20 +31,12 @@ def evaluate(
 
     Parameters
     ----------
-    model: Path
-        A model file or the folder of a run.
-    source: str
-        A table of molecules with the targets, or a name that `ccn data list` shows.
     target: list[str]
         Target columns, in the order of those of the model; by default the same names.
-    smiles_column: str
-        Column of SMILES; by default that of training, or detected.
     interval: float
         Level of the prediction intervals whose coverage is shown.
     strict: bool
         Stop at the first invalid row.
-    device: str
-        cpu, cuda, mps or auto.
 
     """
     from ccn.cli.show import coverage, print_json, say, table

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ccn.cli.options import Json
+from ccn.cli.options import Json, ModelPath
 
 __all__ = ["info"]
 
 
-def info(model: Path, /, *, json: Json = False) -> None:
+def info(model: ModelPath, /, *, json: Json = False) -> None:
     """Show what a model predicts, from what, its metrics and how it was made.
 
     For example, `ccn info run`, or `ccn info model.safetensors --json`.
-
-    Parameters
-    ----------
-    model: Path
-        A model file or the folder of a run.
-
     """
     from ccn.cli.show import print_json, table
     from ccn.learning.model_file import describe

@@ -21,12 +21,33 @@ from ccn.training.recipe import SECTIONS
 if TYPE_CHECKING:
     from ccn.runs.config import Config
 
-__all__ = ["ALL_SECTIONS", "Flag", "Json", "Output", "Quiet", "Settings", "Stream", "Threads", "flags_of", "given"]
+__all__ = [
+    "ALL_SECTIONS", "Device", "Flag", "Json", "ModelPath", "Output", "Quiet", "Rows", "Settings", "Smiles", "Source",
+    "Stream", "Threads", "flags_of", "given",
+]  # fmt: skip
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
-Quiet = Annotated[bool, Parameter(negative="", show_default=False, help="Print errors only.")]
+Quiet = Annotated[bool, Parameter(negative="", show_default=False, help="No progress and no messages except errors.")]
 Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print the result as JSON.")]
 Threads = Annotated[int | None, Parameter(help="Torch threads.")]
+Device = Annotated[str, Parameter(help="cpu, cuda, mps or auto.")]
+Smiles = Annotated[
+    str | None,
+    Parameter(
+        name=("--smiles-column", "--smiles-columns"), help="Column of SMILES; by default that of training, or detected."
+    ),
+]
+ModelPath = Annotated[Path, Parameter(help="A model file or the folder of a run.")]
+Source = Annotated[
+    str, Parameter(help="A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows.")
+]
+Rows = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        help="A table of molecules, or a .jsonl file for a model of graphs; - reads standard input.",
+    ),
+]
 Output = Parameter(name=("--output", "-o"))
 
 ALL_SECTIONS: dict[str, type] = {**OWN, **SECTIONS}
@@ -151,8 +172,7 @@ class Stream:
 
     output: Annotated[str, Output] = "-"
     """File to write, in the format of its suffix; - writes to standard output."""
-    smiles_column: Annotated[str | None, Parameter(name=("--smiles-column", "--smiles-columns"))] = None
-    """Column of SMILES; by default that of training, or detected."""
+    smiles_column: Smiles = None
     resume: Flag = False
     """Resume an interrupted command with this output."""
     overwrite: Flag = False
@@ -161,8 +181,7 @@ class Stream:
     """Address of a Dask scheduler, such as tcp://host:8786; local starts one here."""
     processes: int | None = None
     """Processes on this machine; by default one per core."""
-    device: str = "cpu"
-    """cpu, cuda, mps or auto."""
+    device: Device = "cpu"
     chunk: int = 1000
     """Rows per batch."""
     quiet: Quiet = False

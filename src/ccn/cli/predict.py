@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
-
-from ccn.cli.options import Stream
+from ccn.cli.options import ModelPath, Rows, Stream
 
 __all__ = ["predict"]
 
 
-def predict(
-    model: Path,
-    source: Annotated[str, Parameter(allow_leading_hyphen=True)],
-    /,
-    *,
-    interval: float | None = None,
-    stream: Stream = Stream(),
-) -> None:
+def predict(model: ModelPath, source: Rows, /, *, interval: float | None = None, stream: Stream = Stream()) -> None:
     """Predict for every row of a table of molecules, of any length, in constant memory.
 
     For example, `ccn predict run new.csv -o out.csv --interval 0.9`, or `cat new.csv | ccn predict run - > out.csv`.
@@ -30,10 +18,6 @@ def predict(
 
     Parameters
     ----------
-    model: Path
-        A model file or the folder of a run.
-    source: str
-        A table of molecules, or a .jsonl file for a model of graphs; - reads standard input.
     interval: float
         Add prediction intervals with this coverage, for example 0.9.
 

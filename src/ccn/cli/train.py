@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.cli.options import Flag, Output, Settings
+from ccn.cli.options import Flag, Output, Settings, Source
 from ccn.methods import METHODS
 
 __all__ = ["train"]
@@ -16,7 +16,7 @@ _METHODS = f"Method to fit, by default ccn: {', '.join(dict.fromkeys(('ccn', *ME
 
 
 def train(
-    source: str | None = None,
+    source: Source | None = None,
     /,
     *,
     output: Annotated[Path, Output] = Path("run"),
@@ -33,8 +33,6 @@ def train(
 
     Parameters
     ----------
-    source: str
-        A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows.
     output: Path
         Folder for the run; it must be new, unless --resume or --overwrite is given.
     tensorboard: bool

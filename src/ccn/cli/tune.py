@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from ccn.cli.options import Output, Settings
+from ccn.cli.options import Output, Settings, Source
 
 __all__ = ["tune"]
 
 
 def tune(
-    source: str | None = None,
+    source: Source | None = None,
     /,
     *,
     output: Annotated[Path, Output] = Path("tuned"),
@@ -28,8 +28,6 @@ def tune(
 
     Parameters
     ----------
-    source: str
-        A table of molecules, or a name that `ccn data list` shows.
     output: Path
         Folder for the search: study.log, trials.csv and best.toml.
     trials: int
