@@ -37,6 +37,7 @@ def test_the_help_of_every_verb_loads_nothing_heavy() -> None:
     assert not loaded & {*HEAVY, "torch", "scipy"}
 
 
+@pytest.mark.slow
 def test_a_network_needs_no_optional_package() -> None:
     loaded = _loaded("import ccn\nccn.CCN(1, 1)([ccn.Graph([(0, 1)], n=2)])")
     assert "torch" in loaded

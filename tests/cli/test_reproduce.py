@@ -16,6 +16,7 @@ from ccn.paper.records import Record, read
 from ccn.paper.runner import Board
 
 
+@pytest.mark.slow
 def test_it_says_what_is_to_do_and_does_it_once(
     ccn: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,7 @@ def test_what_cannot_be(
         ccn("table", *words)
 
 
+@pytest.mark.slow
 def test_the_page_of_results_is_what_the_records_say() -> None:
     if not (ROOT / "results").is_dir():
         pytest.skip("there are no records")

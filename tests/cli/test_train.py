@@ -69,6 +69,7 @@ def test_classes_bad_rows_and_json(
     assert "kind_prob_acid" in rows(tmp_path / "run" / "predictions.csv")[0]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_same_and_another_is_refused(
     ccn: Call, run: Path, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
@@ -111,6 +112,7 @@ kills(Path(sys.argv[1]), run)
 """
 
 
+@pytest.mark.slow
 def test_killed_five_times_on_the_command_line_a_run_ends_with_the_same_bits(
     table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
