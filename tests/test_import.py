@@ -28,6 +28,14 @@ def test_importing_loads_neither_torch_nor_anything_heavy(module: str) -> None:
     assert not loaded & {*HEAVY, "torch", "scipy"}
 
 
+@pytest.mark.parametrize(
+    "module",
+    ["ccn.algebra", "ccn.settings", pytest.param("ccn.datasets", marks=pytest.mark.xfail(reason="by schemes"))],
+)
+def test_importing_loads_no_torch(module: str) -> None:
+    assert "torch" not in _loaded(f"import {module}")
+
+
 @_LIGHT_REGISTRY
 def test_the_help_of_every_verb_loads_nothing_heavy() -> None:
     verbs = [[name] for name in app if not name.startswith("-")]

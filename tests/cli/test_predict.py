@@ -28,10 +28,8 @@ def test_columns_and_order_are_kept_and_a_bad_row_says_why(ccn: Call, run: Path,
     assert list(found[0]) == ["note", "smiles", "n", "size_pred", "size_low", "size_high", "reason"]
     assert [r["note"] for r in found] == ["a, b", "", "last", "", "too", "x"]
     assert [bool(r["size_pred"]) for r in found] == [True, False, False, False, False, True]
-    assert found[1]["reason"] == "not a SMILES: its spelling is wrong"
-    assert [r["reason"] for r in found[2:5]] == [
-        "no SMILES", "empty row", "wrong number of cells: 4 where the header has 3",
-    ]  # fmt: skip
+    facts = ("", "not a SMILES", "no SMILES", "empty", "4", "")
+    assert all(fact in r["reason"] and bool(fact) == bool(r["reason"]) for fact, r in zip(facts, found, strict=True))
     assert float(found[0]["size_low"]) < float(found[0]["size_pred"]) < float(found[0]["size_high"])
     assert not (tmp_path / "out.csv.part").exists()
 
