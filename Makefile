@@ -3,9 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint bench format clean
+.DEFAULT_GOAL := help
+.PHONY: help demo lint check test bench format clean
 
-# Setting up: one stamp per set of extras; torch goes first so that nothing pulls another build of it.
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 9
+
+# Setup: one stamp per set of extras; torch goes first so that nothing pulls another build of it.
 $(VENV)/.base: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || { echo "Setting up $(VENV) (once, a few minutes)"; $(PYTHON) -m venv $(VENV); }
 	@$(PIP) torch
@@ -23,20 +27,23 @@ $(VENV)/.bench: $(VENV)/.base
 demo: $(VENV)/.base  ## train on MUTAG, save the model, predict for three new molecules
 	@$(BIN)/ccn demo
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint  ## all checks
+check: lint  ## lint and the fast tests, for daily work
+	$(BIN)/pytest -n 2 -m "not slow"
+
+test: lint  ## lint and all tests
 	$(BIN)/pytest -n 2
 
 bench: $(VENV)/.bench  ## measure against the yardsticks, in one run
 	$(BIN)/python -m benchmarks
 
-format: $(VENV)/.dev
+format: $(VENV)/.dev  ## fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean:
+clean:  ## remove the environment and builds
 	rm -rf $(VENV) build dist

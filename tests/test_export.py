@@ -32,6 +32,7 @@ def test_the_network_for_one_structure() -> None:
     torch.testing.assert_close(program(other), expected)
 
 
+@pytest.mark.slow
 def test_both_as_onnx(tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")

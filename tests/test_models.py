@@ -271,6 +271,7 @@ def test_children_of_different_heights_need_one_order_and_the_error_names_node_a
         ccn.CCN(1, scheme=scheme, order=[1, 2, 2])([graph])
 
 
+@pytest.mark.slow
 def test_nothing_is_stored_of_order_three_and_2000_molecules_take_less_than_2_gb() -> None:
     """Peak memory of a forward pass at order 2, in a process of its own."""
     code = """

@@ -29,9 +29,10 @@ from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled
-from ccn.learning.inputs import Features, Inputs, read
+from ccn.learning.inputs import Inputs, read
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
+from ccn.learning.settings import Features
 from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
 from ccn.learning.task import Floats
 from ccn.methods.method import Method, fit

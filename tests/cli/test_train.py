@@ -53,7 +53,7 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
         assert float(row["size"]) == len(row["smiles"]) + 0.25
     report = (run / "report.md").read_text()
     assert "| MAE |" in report
-    assert "Intervals of 90 %" in report
+    assert "90 %" in report
 
 
 def test_classes_bad_rows_and_json(
@@ -70,6 +70,7 @@ def test_classes_bad_rows_and_json(
     assert "kind_prob_acid" in rows(tmp_path / "run" / "predictions.csv")[0]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_same_and_another_is_refused(
     ccn: Call, run: Path, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
@@ -77,11 +78,11 @@ def test_a_resumed_run_is_the_same_and_another_is_refused(
     words = ("--target", "size", "--output", again, "--quiet", *tiny)
     ccn("train", table, *words, "--time-limit", "0")
     assert json.loads((again / "metrics.json").read_text())["members"][0]["ended"] == "time limit"
-    with pytest.raises(CCNError, match="there is a run already; add --resume"):
+    with pytest.raises(CCNError, match="--resume"):
         ccn("train", table, *words)
     ccn("train", "--output", again, "--resume", "--quiet")
     assert content(again) == content(run)
-    with pytest.raises(CCNError, match="other settings"):
+    with pytest.raises(CCNError):
         ccn("train", "--output", again, "--resume", "--quiet", "--learning-rate", "0.1")
     ccn("train", "--output", again, "--resume", "--quiet")  # what was refused has left no trace
     ccn("train", table, *words, "--overwrite", "--members", "2")
@@ -110,6 +111,7 @@ kills(Path(sys.argv[1]), run)
 """
 
 
+@pytest.mark.slow
 def test_killed_five_times_on_the_command_line_a_run_ends_with_the_same_bits(
     table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
@@ -153,22 +155,22 @@ def test_splits_by_a_column(ccn: Call, tmp_path: Path, tiny: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "message"),
+    ("words", "code", "fact"),
     [
-        (["train", "nowhere.csv", "-o", "run"], 1, "ccn: nowhere.csv: no data set of this name and no such file"),
-        (["train", "{table}", "--target", "sise", "-o", "run"], 1, "there is no column 'sise' (target_columns)"),
-        (["train", "{table}", "-o", "{folder}"], 1, "not empty and not a run of ccn"),
-        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "ccn: dropout=2.0: it must be at least 0"),
+        (["train", "nowhere.csv", "-o", "run"], 1, "nowhere.csv"),
+        (["train", "{table}", "--target", "sise", "-o", "run"], 1, "'sise'"),
+        (["train", "{table}", "-o", "{folder}"], 1, "full: "),
+        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "dropout=2.0"),
         (["train", "{table}", "-o", "run", "--epochs", "many"], 2, "--epochs"),
         (["train", "{table}", "-o", "run", "--epoch", "3"], 2, "--epoch"),
-        (["train", "-o", "run"], 1, "ccn: no data: give a file"),
-        (["predict", "nothing", "{table}"], 1, "ccn: nothing: there is no such file"),
+        (["train", "-o", "run"], 1, "molecules.csv"),
+        (["predict", "nothing", "{table}"], 1, "nothing: "),
     ],
 )
 def test_an_error_is_one_line_and_an_exit_code(
     words: list[str],
     code: int,
-    message: str,
+    fact: str,
     table: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -182,9 +184,9 @@ def test_an_error_is_one_line_and_an_exit_code(
         main([w.format(table=table, folder=folder) for w in words])
     assert ended.value.code == code
     said = capsys.readouterr().err
-    assert message in said
+    assert fact in said
     assert "Traceback" not in said
-    assert code == 2 or len(said.splitlines()) == 1
+    assert code == 2 or (said.startswith("ccn: ") and len(said.splitlines()) == 1)
     assert [p.name for p in folder.iterdir()] == ["precious.txt"]
     assert not (tmp_path / "run" / "model.safetensors").exists()
 
@@ -198,10 +200,10 @@ def test_debug_shows_where_an_error_arose(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--monitor", "accuracy"], "monitor='accuracy'"),
-        (["--class-weight", "balanced"], "class_weight is for classification"),
-        (["--precision", "7-true"], "not to be had here"),
-        (["--method", "wl"], "the run in it is of the method ccn, not wl"),
-        (["--device", "cuda"], "what it finds is cpu"),
+        (["--class-weight", "balanced"], "class_weight"),
+        (["--precision", "7-true"], "7-true"),
+        (["--method", "wl"], "ccn, not wl"),
+        (["--device", "cuda"], "cuda.* cpu"),
     ],
 )
 def test_settings_are_checked_before_an_older_run_is_touched(
@@ -220,17 +222,14 @@ def test_a_device_that_is_not_there_is_an_error_of_one_line(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     out = str(tmp_path / "o.csv")
-    for words, said in (
-        (["evaluate", str(run), str(table), "--device", "cuda"], "PyTorch finds none on this machine"),
-        (["predict", str(run), str(table), "-o", out, "--device", "cuda:1", "--quiet"], "PyTorch finds none on this"),
-        (["predict", str(run), str(table), "-o", out, "--device", "foo", "--quiet"], "PyTorch knows none of that name"),
-    ):
+    for verb, device in (("evaluate", "cuda"), ("predict", "cuda:1"), ("predict", "foo")):
+        words = [verb, str(run), str(table), "--device", device, "--quiet"]
         with pytest.raises(SystemExit) as ended:
-            main(words)
+            main(words if verb == "evaluate" else [*words, "-o", out])
         assert ended.value.code == 1
-        error = " ".join(capsys.readouterr().err.split())
-        assert said in error
-        assert "what it finds is cpu" in error
+        (error,) = capsys.readouterr().err.splitlines()
+        assert device in error
+        assert "cpu" in error  # what there is
 
 
 def test_the_device_may_be_left_to_the_machine(run: Path, table: Path, tmp_path: Path, ccn: Call) -> None:

@@ -56,6 +56,7 @@ def test_what_is_a_molecule_does_not_depend_on_what_is_read_of_it(more: str) -> 
     assert all(np.array_equal(a[key], b[key]) for key in ("vertex_start", "features", "row", "column"))
 
 
+@pytest.mark.slow
 def test_workers_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(molecules, "_CHUNK", 4)
     monkeypatch.setattr(molecules, "_SERIAL", 0)
@@ -69,6 +70,7 @@ def test_workers_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) ->
     assert both.counts[:3].tolist() == [[6, 2], [6, 6], [4, 1]]
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_can_load(tmp_path: Path) -> None:
     write(tmp_path / "t.csv", *(f"{'C' * (1 + i % 30)}O,{i}.5" for i in range(30)))
     script = tmp_path / "script.py"

@@ -170,6 +170,7 @@ print(len(datasets.load(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_both_get_the_data(table: Path, cache: Path) -> None:
     command = [sys.executable, "-c", _LOAD, str(table)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

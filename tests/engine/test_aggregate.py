@@ -210,6 +210,7 @@ def test_other_nonlinearities() -> None:
     closed=st.booleans(),
     own=st.booleans(),
 )
+@pytest.mark.slow
 def test_random_networks_on_random_graphs(
     seed: int, order: int, sizes: list[int], density: float, adjacency: Any, closed: bool, own: bool
 ) -> None:

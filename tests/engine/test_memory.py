@@ -15,6 +15,7 @@ def _star(n: int) -> ccn.Graph:
     return ccn.Graph([(0, i) for i in range(1, n)], n=n)
 
 
+@pytest.mark.slow
 def test_a_graph_too_large_for_the_order_names_bytes_and_settings_that_fit() -> None:
     graph = _star(3000)  # the hub's part at level 1, and all parts at level 2, are the whole graph
     with pytest.raises(

@@ -57,7 +57,7 @@ def test_a_run_of_any_method_is_read_like_that_of_a_network(
     assert name in capsys.readouterr().out
     ccn("evaluate", run, table, "--json", "--quiet")
     assert json.loads(capsys.readouterr().out)["rows"] == 40
-    ccn("predict", run, table, "-o", out, "--interval", "0.5", "--threads", "1", "--quiet")
+    ccn("predict", run, table, "-o", out, "--interval", "0.5", "--processes", "1", "--quiet")
     found = rows(out)
     np.testing.assert_allclose(
         [float(r["size_pred"]) for r in found], load(run / "model.safetensors").predict(SMILES), rtol=1e-5

@@ -20,6 +20,7 @@ def made(**options: Any) -> Any:
     return method("ngf", "regression", settings=SETTINGS, **options)
 
 
+@pytest.mark.slow
 def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None:
     graphs = labelled(30, seed=3)
     y = np.array([float(g.n) for g in graphs])

@@ -22,6 +22,7 @@ def figures(results: Path) -> list[Record]:
     return sorted((replace(r, seconds=0.0) for r in read(results)), key=lambda r: r.key)
 
 
+@pytest.mark.slow
 def test_two_jobs_find_what_one_finds_and_nothing_is_done_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -36,6 +37,7 @@ def test_two_jobs_find_what_one_finds_and_nothing_is_done_twice(
 
 
 @pytest.mark.parametrize("again", [False, True])
+@pytest.mark.slow
 def test_what_another_command_has_done_meanwhile_is_not_done_twice(tmp_path: Path, again: bool) -> None:
     first, second = some("ridge")
     append(second.file(tmp_path), second.record("failed", 1.0))
@@ -49,6 +51,7 @@ def test_what_another_command_has_done_meanwhile_is_not_done_twice(tmp_path: Pat
     assert {r.split: r.seconds for r in read(tmp_path)}[second.split] == 7.0
 
 
+@pytest.mark.slow
 def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> None:
     late, more = some("boosting")[0], some("ridge")[0]
     states: list[list[str]] = []
@@ -69,6 +72,7 @@ def test_a_cell_that_timed_out_is_tried_again_with_more_time() -> None:
     assert Board([late, done], records).left == [late]
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_is_told_and_tried_again(tmp_path: Path) -> None:
     wrong, right = some("wl")
     wrong = replace(wrong, options={"settings": {"depth": ("deep",)}})
@@ -79,6 +83,7 @@ def test_a_cell_that_fails_is_told_and_tried_again(tmp_path: Path) -> None:
     assert run(right_now, tmp_path).counts() == {"done": 2}
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_costs_its_cell_only(tmp_path: Path) -> None:
     first, second = some("boosting")[0], some("ridge")[0]
 
@@ -118,6 +123,7 @@ def test_the_time_left_is_guessed_from_what_has_ended() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_a_cluster_finds_the_same(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     run(some("ridge"), tmp_path, cluster="local")

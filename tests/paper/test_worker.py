@@ -36,6 +36,7 @@ class Slow:
         pass
 
 
+@pytest.mark.slow
 def test_threads_do_not_take_the_same_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_Process", Slow)
     one, *more = cells("MUTAG", ["ridge"], range(3))

@@ -17,6 +17,7 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.mark.slow
 def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
     smiles = [f"{'C' * (1 + i // 2)}{'ON'[i % 2]}" for i in range(20)]
     net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)

@@ -9,6 +9,7 @@ import pytest
 from ccn.runs import demonstration as demo
 
 
+@pytest.mark.slow
 def test_it_ends_with_accuracy_a_model_and_predictions(tmp_path: Path) -> None:
     shown = demo.run(tmp_path / "run", epochs=1, seed=0)
     assert shown.tested == 38

@@ -32,6 +32,7 @@ def _script(what: str, folder: Path, *more: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_network_learns_and_keeps_its_best_epoch() -> None:
     task, examples = problem(60, missing=False)
     r = small(epochs=25, dropout=0.0, learning_rate=1e-2, channels=8, hidden=32, norm=None, patience=25)
@@ -74,6 +75,7 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:
     assert not torch.equal(made[0], made[2])
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_gradients_of_one(tmp_path: Path) -> None:
     # 18 rows in batches of 17: of the second one, a single row, the second process has no share.
     _script("processes", tmp_path, "layer", "batch")
@@ -89,6 +91,7 @@ def test_two_processes_give_the_gradients_of_one(tmp_path: Path) -> None:
                     assert told[0][key] == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_killed_five_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     _script("kills", tmp_path)
     found = [torch.load(tmp_path / run / "final.pt", weights_only=True) for run in ("alone", "broken")]

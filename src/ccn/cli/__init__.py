@@ -1,7 +1,7 @@
-"""The command line: one small file per verb, heavy packages imported only by the verb that needs them.
+"""The command line: one small file per verb, which imports heavy packages only when it runs.
 
-Exit codes: 0 done; 1 something is wrong with the data, the settings or a file; 2 the command is not spelled
-right; 3 a fault of ccn's own; 130 interrupted by the user.
+May import every room. Exit codes: 0 success; 1 error in the data, the settings or a file; 2 usage error; 3 internal
+error; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from cyclopts import App, CycloptsError
 
@@ -33,15 +32,24 @@ app = App(
     name="ccn",
     help="""Covariant compositional networks for learning from graphs and molecules.
 
-For example, `ccn train molecules.csv --target pce --output run`, then `ccn predict run new.csv -o out.csv`.""",
-    help_epilogue="""`ccn COMMAND --help` has an example of each. Exit codes: 0 done, 1 something is wrong with
-the data, the settings or a file, 2 the command is not spelled right, 3 a fault of ccn's own, 130 interrupted.
-With --debug an error shows where in the code it arose.""",
+For example, `ccn train molecules.csv --target pce --output run`, then `ccn predict run new.csv -o out.csv`.
+
+`ccn COMMAND --help` has an example of each. Exit codes: 0 success, 1 error in the data, the settings
+or a file, 2 usage error, 3 internal error, 130 interrupted. With --debug an error shows its traceback.""",
     version=__version__,
     version_flags=["--version"],
 )
-for verb in (train, predict, evaluate, tune, embed, info, data, contractions, reproduce, demo, table):
-    app.command(verb)
+for _verb in (train, predict, evaluate, tune, embed, info, data, contractions, reproduce, table, demo):
+    app.command(_verb)
+for _place, _name in enumerate(name for name in app if not name.startswith("-")):
+    app[_name].sort_key = _place  # the order of the help
+
+_RENAMED = {  # flags of 0.1, accepted for one more release
+    "data": {"--out": "--output"},
+    "embed": {"--threads": "--processes"},
+    "predict": {"--threads": "--processes"},
+    "reproduce": {"--jobs": "--processes"},
+}
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -51,13 +59,13 @@ def main(words: Sequence[str] | None = None) -> None:
     if debug:
         given.remove("--debug")
     try:
-        app(given, exit_on_error=False)
+        app(_renamed(given), exit_on_error=False)
     except CycloptsError:
-        sys.exit(2)  # cyclopts has said what is wrong
+        sys.exit(2)  # cyclopts has printed the error
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # Who read our output has seen enough; Python must not complain about it at its end.
+        # The reader of our output has closed it; Python must not report that at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
@@ -66,8 +74,21 @@ def main(words: Sequence[str] | None = None) -> None:
         sys.exit(_failed(error))
 
 
-def _failed(error: Exception) -> Any:
-    """Say what went wrong in one line; the exit code."""
+def _renamed(words: list[str]) -> list[str]:
+    """The arguments with the present names of renamed flags, each with a hint on standard error."""
+    new = _RENAMED.get(words[0], {}) if words else {}
+    out = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag in new:
+            print(f"ccn: {flag} is now {new[flag]}", file=sys.stderr)
+            word = f"{new[flag]}{equals}{value}"
+        out.append(word)
+    return out
+
+
+def _failed(error: Exception) -> int:
+    """Print what went wrong in one line; the exit code."""
     if isinstance(error, CCNError):
         text, code = str(error), 1
     elif isinstance(error, OSError):
@@ -76,7 +97,7 @@ def _failed(error: Exception) -> Any:
     elif isinstance(error, MemoryError):
         text, code = "not enough memory; use smaller batches (--batch-size) or chunks (--chunk)", 1
     else:
-        text = f"{type(error).__name__}: {error}; this is a fault of ccn: run it again with --debug and report it"
+        text = f"{type(error).__name__}: {error}; this is an internal error: run with --debug and report it"
         code = 3
     print(f"ccn: {' '.join(text.split())}", file=sys.stderr)
     return code

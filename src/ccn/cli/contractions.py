@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from ccn.algebra import MatrixClass, Source, reduce
 from ccn.algebra import contractions as enumerate_contractions
+from ccn.cli.options import Flag, Json
 from ccn.cli.show import print_json
 from ccn.errors import ConfigurationError
 
@@ -18,10 +15,10 @@ def contractions(
     *,
     order: int = 2,
     order_out: int | None = None,
-    adjacency: Annotated[bool, Parameter(negative="")] = False,
-    directed: Annotated[bool, Parameter(negative="")] = False,
-    self_loops: Annotated[bool, Parameter(negative="")] = False,
-    json: Annotated[bool, Parameter(negative="")] = False,
+    adjacency: Flag = False,
+    directed: Flag = False,
+    self_loops: Flag = False,
+    json: Json = False,
 ) -> None:
     """List the contractions of T, or of T (x) A, to the order of a layer's output.
 
@@ -30,7 +27,7 @@ def contractions(
     A, or zero.
 
     For example, `ccn contractions --order 2 --adjacency` lists the 50 of the paper, 26 of them distinct, and
-    `ccn contractions --order 1 --adjacency --directed --json` prints for machines.
+    `ccn contractions --order 1 --adjacency --directed --json` prints JSON.
 
     Parameters
     ----------
@@ -44,8 +41,6 @@ def contractions(
         A need not be symmetric.
     self_loops: bool
         A may have a diagonal.
-    json: bool
-        Print JSON for machines.
 
     """
     if order < 0 or (order_out is not None and order_out < 0):

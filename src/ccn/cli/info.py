@@ -1,28 +1,19 @@
-"""``ccn info``: what a model file says of itself."""
+"""``ccn info``: the description in a model file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from ccn.cli.options import Flag
+from ccn.cli.options import Json, ModelPath
 
 __all__ = ["info"]
 
 
-def info(model: Path, /, *, json: Flag = False) -> None:
-    """Show what a model predicts, from what, how good it is and how it was made.
+def info(model: ModelPath, /, *, json: Json = False) -> None:
+    """Show what a model predicts, from what, its metrics and how it was made.
 
     For example, `ccn info run`, or `ccn info model.safetensors --json`.
-
-    Parameters
-    ----------
-    model: Path
-        A model file or the folder of a run.
-    json: bool
-        Print all that the file says as JSON.
-
     """
     from ccn.cli.show import print_json, table
     from ccn.learning.model_file import describe
@@ -52,7 +43,7 @@ def info(model: Path, /, *, json: Flag = False) -> None:
     }
     table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
     if about.get("metrics"):
-        table("How good it is", *metrics_rows(about["metrics"]))
+        table("Metrics", *metrics_rows(about["metrics"]))
 
 
 def _network(found: Mapping[str, Any]) -> dict[str, str]:

@@ -1,146 +1,212 @@
-"""Flags from frozen dataclasses: one group of flags per concern, every field a flag that is off unless given.
+"""Options that verbs share: flags made from the settings' dataclasses, and one dataclass per family of verbs.
 
-The settings themselves are the dataclasses of :mod:`ccn.training.recipe` and :mod:`ccn.runs.config`; here are
-only their help and the way from words to values.
+The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`ccn.training.machine` and
+:mod:`ccn.runs.config`; here their fields become flags that are None unless given.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
-from dataclasses import fields, make_dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import Group, Parameter
 
 from ccn.runs.config import OWN
 from ccn.training.recipe import SECTIONS
 
-__all__ = ["Flag", "given"]
+if TYPE_CHECKING:
+    from ccn.runs.config import Config
+    from ccn.runs.predict import Options as PredictOptions
 
-Flag = Annotated[bool, Parameter(negative="")]
+__all__ = [
+    "ALL_SECTIONS", "Device", "Flag", "Json", "ModelPath", "Output", "Quiet", "Rows", "Settings", "Smiles", "Source",
+    "Stream", "Threads", "flags_of", "given",
+]  # fmt: skip
 
-HELP = {
-    "target_columns": "Column to learn; give it again for more.",
-    "smiles_column": "Column of SMILES; by default found.",
-    "weight_column": "Column of weights of the rows.",
-    "group_column": "Column of groups; rows of one group stay in one part.",
-    "split_column": "Column that says train, val or test.",
-    "id_column": "Column of names, kept in predictions.csv.",
-    "task": "By default found: words and a few whole numbers are classes.",
-    "class_weight": "Weigh rare classes up.",
-    "strict": "Stop at the first bad row instead of leaving it out.",
-    "split": "How rows are dealt; by default by the split column, stratified for classes, else random.",
-    "fractions": "Shares of train, validation and test: 0.8,0.1,0.1.",
-    "splits_file": "Splits as a run has saved them (splits.json).",
-    "duplicates": "Keep rows of one molecule in one part, or ignore that they are one.",
-    "device": "cpu, cuda, mps or auto.",
-    "devices": "Processes of each machine.",
-    "nodes": "Machines.",
-    "strategy": "How processes work together: auto or ddp.",
-    "precision": "32-true, 64-true, bf16-mixed or 16-mixed.",
-    "molecules": "Properties of atoms and bonds: compact, atoms or element.",
-    "hydrogens": "Make hydrogens vertices.",
-    "vertices": "What is made of the features: auto, given, histograms, labels, degree or constant.",
-    "order": "Order of the tensors; one number, or one per level: 2,2,1.",
-    "levels": "Levels of the network.",
-    "channels": "Channels; one number, or one per level.",
-    "growth": "Each level has this many times the channels of the one below.",
-    "contractions": "distinct, all, paper10 or complete.",
-    "adjacency": "Multiply by the adjacency matrix: true, false or both.",
-    "own": "Add the vertex's own activation.",
-    "edge_features": "Bond features stand beside the adjacency matrix.",
-    "nonlinearity": "Of the activations.",
-    "norm": "Normalisation of the activations: batch, layer or none.",
-    "dropout": "Share of activations dropped in training.",
-    "hidden": "Width of the last layers; one number, or one per layer.",
-    "head_norm": "Normalisation in the last layers: batch, layer or none.",
-    "head_dropout": "Share of the last layers' units dropped in training.",
-    "scheme": "Composition scheme; only in a configuration file.",
-    "max_part": "Largest part that may still grow.",
-    "method": "Optimiser.",
-    "learning_rate": "Its largest rate.",
-    "final_rate": "The rate at the end.",
-    "schedule": "How the rate falls.",
-    "warmup": "Share of the steps in which the rate grows.",
-    "momentum": "Of sgd.",
-    "weight_decay": "Pull of the weights towards zero.",
-    "scaled": "Weights move in proportion to their initial size.",
-    "clip": "Largest norm of the gradient.",
-    "epochs": "Passes over the training part.",
-    "least_steps": "A small data set has more epochs, for at least so many steps.",
-    "batch_size": "Molecules of a step.",
-    "loss": "Of numbers.",
-    "patience": "Epochs without progress after which training stops; none never stops.",
-    "keep": "Which epoch's weights are kept: the best on the validation part, or the last.",
-    "monitor": "What is watched on the validation part: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc.",
-    "members": "Networks of the ensemble.",
-}
-_NAMES = {
-    "target_columns": ("--target", "--target-columns"),
-    "smiles_column": ("--smiles-column", "--smiles-columns"),
-    "split_column": ("--split-column", "--splits-column"),
-    "molecules": ("--features", "--molecules"),
-    "method": ("--optimiser",),
-}
-_TITLES = {"data": "Columns", "splitting": "Splits", "machine": "Machine", "optimiser": "Optimiser"}
-_ONLY_IN_FILES = ("scheme",)
-# Fields of several forms, whose words are read as numbers, lists and truth values.
-_FORMS = ("fractions", "vertices", "order", "channels", "contractions", "adjacency", "nonlinearity", "hidden")
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+Quiet = Annotated[bool, Parameter(negative="", show_default=False, help="No progress and no messages except errors.")]
+Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print the result as JSON.")]
+Threads = Annotated[int | None, Parameter(help="Torch threads.")]
+Device = Annotated[str, Parameter(help="cpu, cuda, mps or auto.")]
+Smiles = Annotated[
+    str | None,
+    Parameter(
+        name=("--smiles-column", "--smiles-columns"), help="Column of SMILES; by default that of training, or detected."
+    ),
+]
+ModelPath = Annotated[Path, Parameter(help="A model file or the folder of a run.")]
+Source = Annotated[
+    str, Parameter(help="A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows.")
+]
+Rows = Annotated[
+    str,
+    Parameter(
+        allow_leading_hyphen=True,
+        help="A table of molecules, or a .jsonl file for a model of graphs; - reads standard input.",
+    ),
+]
+Output = Parameter(name=("--output", "-o"))
+
+ALL_SECTIONS: dict[str, type] = {**OWN, **SECTIONS}
+_TITLES = {"data": "Columns", "splitting": "Splits"}
 
 
-def _flag(kind: Any) -> Any:
-    """The type of the flag of a field; ``none`` is a choice where it may be off."""
-    members = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
-    plain = [m for m in members if m is not type(None)]
-    out: Any = plain[0]
-    return out if len(plain) == len(members) or out is str else out | Literal["none"]
-
-
-def _group(section: str, kind: type) -> type:
-    """A dataclass of flags, all of them off, for one section of the configuration."""
-    title = Group(_TITLES.get(section, section.capitalize()), sort_key=10 + [*OWN, *SECTIONS].index(section))
-    hints = get_type_hints(kind)
+def flags_of(sections: Mapping[str, type], *, without: Collection[str] = (), **how: Any) -> Any:
+    """A dataclass with a flag for every setting of some sections, in one group of the help per section."""
     made = []
-    for f in fields(kind):
-        if f.name in _ONLY_IN_FILES:
-            continue
-        listed = f.name == "target_columns"
-        how = Parameter(name=_NAMES.get(f.name), help=HELP[f.name], group=title, negative="" if listed else None)
-        of = list[str] if listed else str if f.name in _FORMS else _flag(hints[f.name])
-        made.append((f.name, Annotated[of | None, how], None))
-    out = make_dataclass(f"{kind.__name__}Flags", made, frozen=True, kw_only=True)
-    out.__module__ = __name__  # else cyclopts takes it for a type of Python's own
-    return out
+    for section, kind in sections.items():
+        group = Group(_TITLES.get(section, section.capitalize()), sort_key=10 + list(ALL_SECTIONS).index(section))
+        hints = get_type_hints(kind)
+        for f in fields(kind):
+            names = f.metadata["flags"]
+            if names == () or f.name in without:
+                continue
+            typed, more = _flag(hints[f.name]), how if hints[f.name] == tuple[str, ...] else {}
+            flag = Parameter(name=names, help=f.metadata["help"], group=group, **more)
+            made.append((f.name, Annotated[typed | None, flag], None))
+    out = make_dataclass("Flags", made, frozen=True, kw_only=True)
+    out.__module__ = __name__  # else cyclopts takes it for a built-in type
+    return Annotated[out, Parameter(name="*")]
 
 
-DataFlags, SplittingFlags, MachineFlags = (_group(name, kind) for name, kind in OWN.items())
-FeaturesFlags, NetworkFlags, OptimiserFlags, TrainingFlags = (_group(name, kind) for name, kind in SECTIONS.items())
+def _members(hint: Any) -> list[Any]:
+    """The types that a setting may have, apart from None."""
+    members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return [m for m in members if m is not type(None)]
 
 
-def given(**sections: Any) -> dict[str, dict[str, Any]]:
-    """What was given of each section, as values of the configuration."""
-    return {
-        name: {
-            f.name: _value(v) if f.name in _FORMS else v
-            for f in fields(flags)
-            if (v := getattr(flags, f.name)) is not None
-        }
-        for name, flags in sections.items()
-        if flags is not None
-    }
+def _several(hint: Any) -> bool:
+    """Whether a setting has several forms, such as a number or a list of numbers; its flag is read as text."""
+    return len(_members(hint)) > 1 or hint is Any or get_origin(hint) is tuple
 
 
-def _value(value: str) -> Any:
-    """Words as values: ``true``, ``2``, ``2,2,1``; other words stand for themselves."""
-    if "," in value:
-        return tuple(_value(v.strip()) for v in value.split(","))
-    words: Mapping[str, Any] = {"true": True, "false": False}
-    if value in words:
-        return words[value]
+def _flag(hint: Any) -> Any:
+    """The type of the flag of a setting; ``none`` is a choice where the setting may be None."""
+    if hint == tuple[str, ...]:
+        return Annotated[list[str], Parameter(negative="")]
+    (kind,) = [str] if _several(hint) else _members(hint)
+    if kind is str or type(None) not in get_args(hint):
+        return kind
+    return Literal[*get_args(kind), "none"] if get_origin(kind) is Literal else kind | Literal["none"]
+
+
+def given(sections: Mapping[str, type], flags: Any) -> dict[str, dict[str, Any]]:
+    """The flags that were given, as values of each section of the configuration."""
+    found: dict[str, dict[str, Any]] = {}
+    for section, kind in sections.items():
+        hints = get_type_hints(kind)
+        for f in fields(kind):
+            value = getattr(flags, f.name, None)
+            if value is not None:
+                values = found.setdefault(section, {})
+                values[f.name] = _read(value) if isinstance(value, str) and _several(hints[f.name]) else value
+    return found
+
+
+def _read(text: str) -> Any:
+    """The value that a text stands for: ``true``, ``2``, ``2,2,1``; other words stand for themselves."""
+    if "," in text:
+        return tuple(_read(part.strip()) for part in text.split(","))
+    if text in ("true", "false"):
+        return text == "true"
     for number in (int, float):
         try:
-            return number(value)
+            return number(text)
         except ValueError:
             continue
-    return value
+    return text
+
+
+if TYPE_CHECKING:
+    _Flags = Any
+else:
+    _Flags = flags_of(ALL_SECTIONS)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The options of ``train`` and ``tune``."""
+
+    recipe: Literal["default", "paper"] | None = None
+    """Settings that are not given: default, or paper for those of Kondor et al. (2018)."""
+    config: Path | None = None
+    """TOML file of settings, such as the config.toml of a run; flags take precedence."""
+    seed: int | None = None
+    """Random seed; same seed, same result."""
+    threads: Threads = None
+    time_limit: float | None = None
+    """Seconds after which training stops with the best so far, or a search starts no trial."""
+    resume: Flag = False
+    """Resume what is in the output folder, with its settings."""
+    overwrite: Flag = False
+    """Replace what is in the output folder."""
+    quiet: Quiet = False
+    json: Json = False
+    flags: _Flags | None = None
+
+    def resolve(
+        self, source: str | None, folder: Path, *, method: str | None = None, check: bool = True
+    ) -> tuple[Config, set[str]]:
+        """The configuration of a run in a folder, and the names of the settings that flags or the file gave."""
+        from ccn.runs.config import merged, read_config, resolve
+        from ccn.runs.folder import check_folder
+
+        flags = given(ALL_SECTIONS, self.flags)
+        file: dict[str, Any] = {} if self.config is None else read_config(self.config)
+        asked = method or file.get("method")
+        how = {"resume": self.resume, "overwrite": self.overwrite}
+        before = check_folder(folder, **how, method=asked) if check else None
+        single = {"method": method, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
+        named = {f"{s}.{key}" for part in (file, flags) for s, v in part.items() if isinstance(v, dict) for key in v}
+        return resolve(source, flags, merged(before or {}, file), **single), named
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """The options of ``predict`` and ``embed``."""
+
+    output: Annotated[str, Output] = "-"
+    """File to write, in the format of its suffix; - writes to standard output."""
+    smiles_column: Smiles = None
+    resume: Flag = False
+    """Resume an interrupted command with this output."""
+    overwrite: Flag = False
+    """Start over instead."""
+    cluster: str | None = None
+    """Address of a Dask scheduler, such as tcp://host:8786; local starts one here."""
+    processes: int | None = None
+    """Processes on this machine; by default one per core."""
+    device: Device = "cpu"
+    chunk: int = 1000
+    """Rows per batch."""
+    quiet: Quiet = False
+    json: Json = False
+
+    @contextmanager
+    def progress(self) -> Iterator[PredictOptions]:
+        """The options of ``predict_file`` and ``embed_file``, with progress on the terminal around the call."""
+        from ccn.cli.show import rows_bar, say
+        from ccn.runs.predict import Options
+
+        try:
+            with rows_bar(self.quiet or self.json) as tell:
+                yield Options(
+                    smiles_column=self.smiles_column,
+                    device=self.device,
+                    processes=self.processes,
+                    cluster=self.cluster,
+                    chunk=self.chunk,
+                    resume=self.resume,
+                    overwrite=self.overwrite,
+                    tell=tell,
+                )
+        except KeyboardInterrupt:
+            if self.output != "-":
+                say(self.quiet)(f"interrupted; {self.output}.part has the rows so far: add --resume")
+            raise

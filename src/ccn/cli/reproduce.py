@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ccn.cli.options import Flag
+from ccn.cli.options import Flag, Quiet
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["reproduce"]
 
-_LONGEST = 1e9  # seconds; a timer cannot wait for ever
+_LONGEST = 1e9  # seconds that a timer can wait for
 _MOST_SPLITS = 10_000
 
 
@@ -29,47 +29,44 @@ def reproduce(
     methods: list[str] | None = None,
     splits: str | None = None,
     time_limit_per_cell: float | None = None,
-    jobs: int = 1,
+    processes: int = 1,
     threads: int = 1,
     results: Path = Path("results"),
     cluster: str | None = None,
     seed: int = 0,
     again: Flag = False,
-    quiet: Flag = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run the experiments of the paper, each cell (data set, method, split) once.
 
-    For example, `ccn reproduce kernels --methods ridge,wl,ccn-2 --jobs 4`, then `ccn table kernels`.
+    For example, `ccn reproduce kernels --methods ridge,wl,ccn-2 --processes 4`, then `ccn table kernels`.
 
-    A run that was cut goes on with the same command; a cell that failed is tried again, and so is one that timed out
-    if it has more time now.
+    The same command resumes an interrupted run; it repeats cells that failed, and those that timed out if they have
+    more time now.
 
     Parameters
     ----------
     name: str
-        A table (kernels, hcep, qm9, expressivity), one data set, or all.
+        A table (kernels, hcep, qm9, expressivity), a data set, or all.
     methods: list[str]
-        Methods between commas, or one by one; by default those of the table.
+        Comma-separated methods, or one by one; by default those of the table.
     splits: str
-        How many (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's. Small data sets
-        can have more (100), which `ccn table kernels-more` shows.
+        A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's. Small
+        data sets can have more (100), which `ccn table kernels-more` shows.
     time_limit_per_cell: float
-        Seconds after which a cell is ended and recorded as timed out; such a cell is tried again with a longer limit,
-        or with none.
-    jobs: int
-        Cells at a time, each in a process of its own.
+        Seconds after which a cell is stopped and recorded as timed out.
+    processes: int
+        Cells that run at the same time, each in its own process.
     threads: int
-        Threads of each cell; with more than one, the last digits may differ from run to run.
+        Torch threads per cell; with more than one, the last digits may vary.
     results: Path
         Folder of the records.
     cluster: str
         Address of a Dask scheduler, or local.
     seed: int
-        Added to the number of the split; use another folder of results for another seed.
+        Added to the number of the split; use a separate folder of results for each seed.
     again: bool
-        Run cells that have a record once more; if that is cut, name those that are left by --methods and --splits.
-    quiet: bool
-        Say nothing but errors.
+        Repeat cells that have a record; if interrupted, name the remaining ones with --methods and --splits.
 
     """
     from ccn.cli.show import say
@@ -78,42 +75,33 @@ def reproduce(
     from ccn.paper.records import read
     from ccn.paper.runner import Board, run
 
-    if jobs < 1 or threads < 1:
-        raise ConfigurationError(f"--jobs {jobs} --threads {threads}: give at least 1")
-    if time_limit_per_cell is not None and not 0 < time_limit_per_cell <= _LONGEST:
-        raise ConfigurationError(
-            f"--time-limit-per-cell {time_limit_per_cell:g}: give seconds, more than 0, or leave it out for no limit"
-        )
+    if processes < 1 or threads < 1:
+        raise ConfigurationError(f"--processes {processes} --threads {threads}: give at least 1")
+    limit = time_limit_per_cell
+    if limit is not None and not 0 < limit <= _LONGEST:
+        raise ConfigurationError(f"--time-limit-per-cell {limit:g}: give seconds, more than 0, or omit it for no limit")
     chosen = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
-    todo = len(Board(chosen, read(results), again=again, limit=time_limit_per_cell).left)
+    todo = len(Board(chosen, read(results), again=again, limit=limit).left)
     tell = say(quiet)
     several = "cells" if len(chosen) > 1 else "cell"
     tell(f"{name}: {len(chosen)} {several}, {len(chosen) - todo} with a record in {results}, {todo} to do")
     if not todo:
         return
-    with _watcher(quiet, time_limit_per_cell) as watch:
-        board = run(
-            chosen,
-            results,
-            jobs=jobs,
-            threads=threads,
-            limit=time_limit_per_cell,
-            again=again,
-            cluster=cluster,
-            watch=watch,
-        )
+    with _watcher(quiet, limit) as watch:
+        workers = {"jobs": processes, "threads": threads}
+        board = run(chosen, results, **workers, limit=limit, again=again, cluster=cluster, watch=watch)
     counts = board.counts()
     tell(", ".join(f"{counts[s]} {s}" for s in ("done", "timeout", "failed") if counts[s]) + f"; records in {results}")
     if board.failures:
         first = board.failures[0]
         raise TrainingError(
             f"{len(board.failures)} of {todo} cells failed, first {first.dataset} {first.method} split {first.split}: "
-            f"{first.details.get('error')}; the same command tries them again"
+            f"{first.details.get('error')}; the same command repeats them"
         )
 
 
 def _splits(text: str | None) -> list[int] | None:
-    """``10`` as the first ten, ``0-4`` and ``0,3,5`` as they stand."""
+    """Numbers of splits: ``10`` stands for the first ten, ``0-4`` for five, ``0,3,5`` for three."""
     from ccn.errors import ConfigurationError
 
     if text is None:
@@ -127,32 +115,30 @@ def _splits(text: str | None) -> list[int] | None:
     except ValueError:
         ranges = []
     if ranges == [(0, 0)]:
-        raise ConfigurationError(f"--splits {text}: one number counts splits, and this is none; 0-0 is split 0 alone")
+        raise ConfigurationError(f"--splits {text}: no splits; 0-0 is split 0 alone")
     if not ranges or any(first >= end for first, end in ranges):
         raise ConfigurationError(f"--splits {text}: give a number of splits (10), a range (0-4) or a list (0,3,5)")
     if sum(end - first for first, end in ranges) > _MOST_SPLITS:
-        raise ConfigurationError(f"--splits {text}: these are too many; give at most {_MOST_SPLITS:,}")
+        raise ConfigurationError(f"--splits {text}: too many; give at most {_MOST_SPLITS:,}")
     return [i for first, end in ranges for i in range(first, end)]
 
 
 @contextmanager
 def _watcher(quiet: bool, limit: float | None) -> Iterator[Callable[[Board], None]]:
-    """A live table on a terminal, else a line per cell."""
+    """Show progress: a live table on a terminal, otherwise a line per cell."""
     from rich.console import Console
     from rich.live import Live
 
-    console = Console(stderr=True)
-    if quiet:
-        yield lambda board: None
-    elif not console.is_terminal:
-        from ccn.cli.show import say
+    from ccn.cli.show import say
 
-        told: list[Any] = [None]
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        shown: list[Any] = [None]
 
         def line(board: Board) -> None:
-            if board.last is not told[0]:
-                told[0] = board.last
-                say(False)(_line(board, limit))
+            if board.last is not shown[0]:
+                shown[0] = board.last
+                say(quiet)(_line(board, limit))
 
         yield line
     else:
@@ -183,7 +169,7 @@ def _time(seconds: float) -> str:
 
 
 class _Table:
-    """The live table: how many cells are done, running and left, then data sets by methods as far as there is room."""
+    """The live table: totals, then methods by data sets if the terminal has room for it, otherwise data sets alone."""
 
     def __init__(self, board: Board, limit: float | None) -> None:
         self.board, self.limit = board, limit
@@ -191,50 +177,32 @@ class _Table:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Any]:
         import time
 
-        board = self.board
-        elapsed = _time(time.monotonic() - board.began)
-        yield f"{_counted(board.counts())}; {elapsed} so far, {_left(board, self.limit)}"
-        by_method = self._by_method()
-        narrow = console.measure(by_method).minimum > options.max_width
-        yield self._by_dataset() if narrow or by_method.row_count + 6 > console.height else by_method
-
-    def _by_method(self) -> Table:
-        from rich.table import Table
-
-        board = self.board
+        board, counts = self.board, self.board.counts()
+        states = {"done": "done", "timeout": "timed out", "failed": "failed", "running": "running", "to do": "left"}
+        shown = (s for s in states if counts[s] or s not in ("timeout", "failed"))
+        totals = ", ".join(f"{counts[s]} {states[s]}" for s in shown)
+        yield f"{totals}; {_time(time.monotonic() - board.began)} so far, {_left(board, self.limit)}"
         sets = list(dict.fromkeys(c.dataset for c in board.cells))
-        made = Table("method")
-        for name in sets:
-            made.add_column(name, justify="right", no_wrap=True)
-        for method in dict.fromkeys(c.method for c in board.cells):
-            made.add_row(method, *(_state(board.counts(name, method)) for name in sets))
-        return made
-
-    def _by_dataset(self) -> Table:
-        from rich.table import Table
-
-        made = Table("data set", "cells")
-        for name in dict.fromkeys(c.dataset for c in self.board.cells):
-            made.add_row(name, _state(self.board.counts(name)))
-        return made
+        methods = dict.fromkeys(c.method for c in board.cells)
+        wide = _grid(["method", *sets], {m: [board.counts(s, m) for s in sets] for m in methods})
+        narrow = console.measure(wide).minimum > options.max_width or len(methods) + 6 > console.height
+        yield _grid(["data set", "cells"], {s: [board.counts(s)] for s in sets}) if narrow else wide
 
 
-def _counted(counts: Counter[str]) -> str:
-    words = [
-        ("done", "done"),
-        ("timeout", "timed out"),
-        ("failed", "failed"),
-        ("running", "running"),
-        ("to do", "left"),
-    ]
-    always = ("done", "running", "to do")
-    return ", ".join(f"{counts[state]} {word}" for state, word in words if counts[state] or state in always)
+def _grid(head: list[str], rows: dict[str, list[Counter[str]]]) -> Table:
+    from rich.table import Table
+
+    made = Table(head[0])
+    for name in head[1:]:
+        made.add_column(name, justify="right", no_wrap=True)
+    for name, counts in rows.items():
+        made.add_row(name, *map(_state, counts))
+    return made
 
 
 def _state(counts: Counter[str]) -> str:
     if not counts:
         return ""
-    text = f"{counts['done']}/{counts.total()}"
-    text += f" [yellow]{counts['running']} running[/]" if counts["running"] else ""
-    text += f" [magenta]{counts['timeout']} timed out[/]" if counts["timeout"] else ""
-    return text + (f" [red]{counts['failed']} failed[/]" if counts["failed"] else "")
+    colours = {"running": "yellow", "timeout": "magenta", "failed": "red"}
+    words = (f" [{colour}]{counts[s]} {s}[/]" for s, colour in colours.items() if counts[s])
+    return f"{counts['done']}/{counts.total()}" + "".join(words)

@@ -1,11 +1,11 @@
-"""What the commands say: lines and tables on standard error, results for machines on standard output."""
+"""Output of the commands: messages on standard error, tables and JSON on standard output."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ from ccn.files import json_safe
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ccn.cli.options import Stream
     from ccn.runs.predict import Done
 
-__all__ = ["console", "cut", "print_json", "rows_bar", "say", "table", "told"]
+__all__ = ["console", "coverage", "print_json", "report", "rows_bar", "say", "table"]
 
 
 def say(quiet: bool) -> Callable[[str], None]:
@@ -27,27 +28,29 @@ def say(quiet: bool) -> Callable[[str], None]:
 
 
 def print_json(value: Any) -> None:
-    """Print for machines; null stands for what is not a number."""
+    """Print JSON, with null for what is not a number."""
     print(json.dumps(json_safe(value), indent=1, default=str, allow_nan=False))
 
 
 def console() -> Console:
-    """Standard output for tables; names from data are shown as they are, whatever their brackets and colons."""
+    """Standard output for tables, without markup: names from data may have brackets and colons."""
     from rich.console import Console
 
     return Console(markup=False, emoji=False)
 
 
-def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output."""
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str] | None = None) -> None:
+    """Print a table; an empty head is not shown. By default all columns but the first are aligned to the right."""
     from rich.table import Table
 
-    made = Table(show_header=any(head))
+    shown = any(head)
+    made = Table(show_header=shown)
     for i, name in enumerate(head):
-        made.add_column(name, justify="right" if i and any(head) else "left", overflow="fold")
+        to_left = name in left if left is not None else i == 0 or not shown
+        made.add_column(name, justify="left" if to_left else "right", overflow="fold")
     for row in rows:
         made.add_row(*row)
-    print(title)  # not as the table's own, which would be folded to its width
+    print(title)  # a title of rich would be wrapped to the width of the table
     console().print(made)
 
 
@@ -72,25 +75,21 @@ def rows_bar(quiet: bool) -> Iterator[Callable[[int], None]]:
         yield tell
 
 
-@contextmanager
-def cut(output: str, quiet: bool) -> Iterator[None]:
-    """Say how to go on with a long file when the user has interrupted it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if output != "-":
-            say(quiet)(f"interrupted; go on with the same command and --resume ({output}.part has what is done)")
-        raise
+def coverage(interval: Mapping[str, float] | None) -> None:
+    """Print how many targets the prediction intervals of a model covered."""
+    if interval:
+        print(f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets")
 
 
-def told(done: Done, output: str, quiet: bool, machine: bool, what: str, **more: Any) -> None:
-    """Say what was done, to machines where standard output has not got the table itself."""
-    if machine:
+def report(done: Done, stream: Stream, what: str, **more: Any) -> None:
+    """Print what ``predict`` or ``embed`` has done; JSON goes to standard error if the table is on standard output."""
+    piped = stream.output == "-"
+    if stream.json:
         found = {"rows": done.rows, "without": done.without, "seconds": done.seconds, "rows_per_second": done.rate}
-        line = json.dumps(json_safe({"output": output, **found, **more}), allow_nan=False)
-        print(line, file=sys.stderr if output == "-" else sys.stdout)
+        line = json.dumps(json_safe({"output": stream.output, **found, **more}), allow_nan=False)
+        print(line, file=sys.stderr if piped else sys.stdout)
         return
     before = f" ({done.before:,} of them by an earlier run)" if done.before else ""
     lacking = f", {done.without:,} without {what} (see the column reason)" if done.without else ""
-    where = "" if output == "-" else f"; written to {output}"
-    say(quiet)(f"{done.rows:,} rows{before} in {done.seconds:.1f} s, {done.rate:,.0f} rows/s{lacking}{where}")
+    where = "" if piped else f"; written to {stream.output}"
+    say(stream.quiet)(f"{done.rows:,} rows{before} in {done.seconds:.1f} s, {done.rate:,.0f} rows/s{lacking}{where}")

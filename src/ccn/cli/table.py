@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from ccn.cli.options import Output
 
 __all__ = ["table"]
 
@@ -18,10 +20,10 @@ def table(
     *,
     results: Path = Path("results"),
     format: Format | None = None,  # noqa: A002 (the name of the flag)
-    output: Path | None = None,
+    output: Annotated[Path | None, Output] = None,
     update: Path | None = None,
 ) -> None:
-    """Print a table of the paper with our figures beside its own, from what has been run so far.
+    """Print a table of the paper with our figures beside the published ones, from the records so far.
 
     For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
 
@@ -33,12 +35,11 @@ def table(
     results: Path
         Folder of the records.
     format: str
-        How to write it; by default as the file's ending says (.md, .tex, .csv, .png), else in Markdown. csv has one
-        line per figure.
+        By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per figure.
     output: Path
-        File to write, instead of standard output; pictures without it are NAME.png in this folder.
+        File to write, by default standard output; NAME.png for pictures.
     update: Path
-        A page of Markdown in which the tables between marks are made anew.
+        A Markdown page in which to update the tables between marks.
 
     """
     from ccn.cli.show import say

@@ -16,7 +16,8 @@ from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.inputs import Inputs
-from ccn.learning.task import Floats, Loss, Task, make_task
+from ccn.learning.settings import Loss
+from ccn.learning.task import Floats, Task, make_task
 
 __all__ = ["Examples", "fingerprint", "labelled"]
 

@@ -17,27 +17,10 @@ from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
 
-__all__ = ["Features", "Inputs", "Parsed", "as_list", "read"]
+__all__ = ["Inputs", "Parsed", "as_list", "read"]
 
 Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
 """Graphs, their places among the rows given, and (place, reason) of the rows that could not be read."""
-
-
-@dataclass(frozen=True)
-class Features:
-    """What vertices and edges carry.
-
-    Attributes:
-        molecules: the set of properties of atoms and bonds; see :mod:`ccn.chemistry.properties`.
-        hydrogens: hydrogens are vertices too.
-        vertices: what is made of the vertex features; see :func:`ccn.features.vertices.vertex_features`. ``given``
-            leaves them as they are.
-
-    """
-
-    molecules: str = "atoms"
-    hydrogens: bool = False
-    vertices: Any = "given"
 
 
 @dataclass(frozen=True)

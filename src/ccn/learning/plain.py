@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ccn.algebra.contractions import Contraction
 from ccn.errors import ConfigurationError
-from ccn.features.vertices import vertex_features
-from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
-from ccn.schemes.generators import Balls, Neighbourhoods
 
 __all__ = ["plain", "unplain"]
 
@@ -48,6 +44,8 @@ def unplain(value: Any) -> Any:
                 )
             return _kinds()[value["type"]](**items)
         if "kind" in value:
+            from ccn.features.vertices import vertex_features
+
             return vertex_features(value)
         return items
     return tuple(unplain(v) for v in value) if isinstance(value, list | tuple) else value
@@ -55,4 +53,8 @@ def unplain(value: Any) -> Any:
 
 def _kinds() -> dict[str, Any]:
     """The values of the package that a file may name; nothing else is ever made from a file."""
+    from ccn.algebra.contractions import Contraction
+    from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
+    from ccn.schemes.generators import Balls, Neighbourhoods
+
     return {k.__name__: k for k in (Balls, Contraction, EdgeFeatures, Neighbourhoods, Normalised, Power, Weights)}

@@ -20,10 +20,10 @@ from torch.nn import functional as F
 
 from ccn.errors import ConfigurationError
 from ccn.features.scaling import TargetScale
+from ccn.learning.settings import Loss
 
-__all__ = ["Floats", "Kind", "Loss", "Task", "make_task"]
+__all__ = ["Floats", "Kind", "Task", "make_task"]
 
-Loss = Literal["mse", "mae", "huber"]
 Kind = Literal["regression", "binary", "multiclass", "multilabel"]
 Floats = NDArray[np.float64]
 

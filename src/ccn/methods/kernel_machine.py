@@ -17,7 +17,8 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
-from ccn.learning.inputs import Features, Inputs
+from ccn.learning.inputs import Inputs
+from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
 from ccn.methods.choice import MANY_DEAR, Round, best, grid, rounds, success
 from ccn.methods.kernels import (

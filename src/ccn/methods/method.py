@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 from ccn.errors import ConfigurationError
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted
-from ccn.learning.inputs import Features, Inputs
+from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
+from ccn.learning.settings import Features
 from ccn.training.execution import Execution
 from ccn.training.machine import Machine
 from ccn.training.recipe import Recipe

@@ -18,9 +18,10 @@ from torch import Tensor, nn
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State
-from ccn.learning.inputs import Features, Inputs
+from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import better, check_monitor
 from ccn.learning.plain import plain, unplain
+from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
 from ccn.methods.method import Method, Outcome
 from ccn.training.batches import Batches

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
-from ccn.learning.inputs import Features
+from ccn.learning.settings import Features
 from ccn.learning.task import Task
 from ccn.methods.network import FittedNetworks, NetworkMethod
 from ccn.training.recipe import Optimiser, Recipe, Training

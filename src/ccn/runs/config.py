@@ -18,15 +18,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ccn.errors import ConfigurationError
 from ccn.learning.plain import plain
-from ccn.methods.method import Method
 from ccn.methods.registry import make_method
+from ccn.settings import setting
 from ccn.training.machine import Machine
 from ccn.training.recipe import RECIPES, SECTIONS, Recipe
 from ccn.training.recipe import recipe as named
+
+if TYPE_CHECKING:
+    from ccn.methods.method import Method
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -48,38 +51,49 @@ DEFAULT_METHOD = "ccn"
 
 @dataclass(frozen=True)
 class Data:
-    """Which columns of a table mean what; what is not named is found."""
+    """Which column of a table means what; columns that are not named are detected."""
 
-    target_columns: tuple[str, ...] = ()
-    smiles_column: str | None = None
-    weight_column: str | None = None
-    group_column: str | None = None
-    split_column: str | None = None
-    id_column: str | None = None
-    task: Literal["classification", "regression"] | None = None
-    class_weight: Literal["balanced"] | None = None
-    strict: bool = False
+    target_columns: tuple[str, ...] = setting(
+        (), "Column to learn; repeat it for several.", flags=("--target", "--target-columns")
+    )
+    smiles_column: str | None = setting(
+        None, "Column of SMILES; detected by default.", flags=("--smiles-column", "--smiles-columns")
+    )
+    weight_column: str | None = setting(None, "Column of row weights.")
+    group_column: str | None = setting(None, "Column of groups; the rows of a group stay in one part.")
+    split_column: str | None = setting(
+        None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
+    )
+    id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    task: Literal["classification", "regression"] | None = setting(
+        None, "Detected by default: strings and a few integers are classes."
+    )
+    class_weight: Literal["balanced"] | None = setting(None, "Weight classes by their inverse frequency.")
+    strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 
 
 @dataclass(frozen=True)
 class Splitting:
-    """How rows are dealt to training, validation and test."""
+    """How rows are split into training, validation and test."""
 
-    split: Literal["random", "stratified", "scaffold", "column"] | None = None
-    fractions: tuple[float, ...] = (0.8, 0.1, 0.1)
-    splits_file: str | None = None
-    duplicates: Literal["together", "ignore"] = "together"
+    split: Literal["random", "stratified", "scaffold", "column"] | None = setting(
+        None, "By default the split column if there is one, stratified for classes, else random."
+    )
+    fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.")
+    splits_file: str | None = setting(None, "Read the split from the splits.json of a run.")
+    duplicates: Literal["together", "ignore"] = setting(
+        "together", "Keep duplicates of a molecule in one part, or ignore that they are duplicates."
+    )
 
 
 @dataclass(frozen=True)
 class Config:
-    """A whole configuration.
+    """The configuration of a run.
 
     Attributes:
-        method: ``ccn``, or one of :data:`ccn.methods.METHODS`, which has a recipe of its own.
-        threads: of torch, None leaving its own number.
-        left: settings of the recipe that were not given and that the method chooses on validation; they are left out
-            of files.
+        method: ``ccn``, or one of :data:`ccn.methods.METHODS`, which has its own recipe.
+        threads: of torch; None leaves the number as it is.
+        left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
 
     """
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ccn.errors import ConfigurationError
+from ccn.settings import setting
 
 if TYPE_CHECKING:
     import torch
@@ -19,22 +20,16 @@ __all__ = ["Machine", "check_device", "is_first", "keep_memory", "torch_device",
 
 @dataclass(frozen=True)
 class Machine:
-    """Devices and processes, in Fabric's words.
+    """Devices and processes, in Fabric's terms.
 
-    Attributes:
-        device: ``cpu``, ``cuda``, ``mps`` or ``auto``.
-        devices: processes of each node; ``torchrun`` and SLURM may start them too.
-        nodes: machines.
-        strategy: ``auto``, ``ddp``, ``ddp_spawn``, ..; the weights must be whole on every process.
-        precision: ``32-true``, ``64-true``, ``bf16-mixed``, ``16-mixed``.
-
+    ``torchrun`` and SLURM may start the processes too. The strategy must not shard the weights.
     """
 
-    device: str = "cpu"
-    devices: int = 1
-    nodes: int = 1
-    strategy: str = "auto"
-    precision: str = "32-true"
+    device: str = setting("cpu", "cpu, cuda, mps or auto.")
+    devices: int = setting(1, "Processes per node.")
+    nodes: int = setting(1, "Number of nodes.")
+    strategy: str = setting("auto", "Distributed strategy: auto, ddp, ddp_spawn.")
+    precision: str = setting("32-true", "32-true, 64-true, bf16-mixed or 16-mixed.")
 
     def fabric(self) -> Fabric:
         """Fabric, launched: from here on there may be several processes."""

@@ -18,9 +18,9 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from ccn.errors import ConfigurationError
-from ccn.learning.inputs import Features
 from ccn.learning.plain import plain, unplain
-from ccn.learning.task import Loss
+from ccn.learning.settings import Features, Loss
+from ccn.settings import setting
 
 __all__ = [
     "PAPER_WIDTHS",
@@ -56,32 +56,28 @@ def _choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
 class Network:
     """The options of :class:`ccn.CCN` that do not follow from the data.
 
-    Attributes:
-        channels: one number, or one per level 0..levels.
-        growth: where ``channels`` is one number, each level has this many times those of the level below.
-        edge_features: where the graphs have them, they stand beside A as further channels of it.
-        scheme: a function from a graph to its scheme; by default the closed neighbourhoods.
-        max_part: the largest part that may still grow, where no ``scheme`` is given.
-        dropout, head_dropout: None stands for what the task needs (:meth:`Recipe.for_task`).
-
+    ``scheme`` maps a graph to its composition scheme, by default that of closed neighbourhoods, with parts limited by
+    ``max_part``. A dropout of None depends on the task (:meth:`Recipe.for_task`).
     """
 
-    order: int | tuple[int, ...] = 2
-    levels: int = 2
-    channels: int | tuple[int, ...] = 16
-    growth: float = 1.0
-    contractions: Any = "distinct"
-    adjacency: bool | Literal["both"] = True
-    own: bool = False
-    edge_features: bool = False
-    nonlinearity: Any = "relu"
-    norm: str | None = None
-    dropout: float | None = None
-    hidden: int | tuple[int, ...] = 64
-    head_norm: str | None = None
-    head_dropout: float | None = None
-    scheme: Any = None
-    max_part: int | None = None
+    order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.")
+    levels: int = setting(2, "Number of levels.")
+    channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.")
+    growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.")
+    contractions: Any = setting("distinct", "Contractions: distinct, all, paper10 or complete.")
+    adjacency: bool | Literal["both"] = setting(True, "Product with the adjacency matrix: true, false or both.")
+    own: bool = setting(False, "Add the previous activation of each vertex.")
+    edge_features: bool = setting(False, "Use edge features as further channels of the adjacency matrix.")
+    nonlinearity: Any = setting("relu", "Nonlinearity of the levels.")
+    norm: str | None = setting(None, "Normalisation of the levels: batch, layer or none.")
+    dropout: float | None = setting(None, "Dropout rate of the levels.")
+    hidden: int | tuple[int, ...] = setting(
+        64, "Widths of the hidden layers of the head; one number, or one per layer."
+    )
+    head_norm: str | None = setting(None, "Normalisation of the head: batch, layer or none.")
+    head_dropout: float | None = setting(None, "Dropout rate of the head.")
+    scheme: Any = setting(None, "Composition scheme.", flags=())
+    max_part: int | None = setting(None, "Size above which a part stops growing.")
 
     def __post_init__(self) -> None:
         _check(self.levels >= 0, "levels", self.levels, "not negative")
@@ -99,27 +95,21 @@ class Network:
 
 @dataclass(frozen=True)
 class Optimiser:
-    """The optimiser and how its rate changes from step to step.
+    """The optimiser and its learning rate schedule.
 
-    Attributes:
-        schedule: after the warm-up the rate falls to ``final_rate`` along a line or a cosine, or stays.
-        warmup: share of all steps in which the rate grows from near zero.
-        scaled: a weight of a contraction moves in proportion to its initial size. An optimiser of Adam's kind
-            moves all weights by one length, which is much for contractions that add up many terms.
-        clip: the largest norm of the gradient; larger ones are shortened to it.
-        learning_rate: the largest; None stands for what the task needs (:meth:`Recipe.for_task`).
-
+    ``scaled`` is for optimisers of Adam's kind, which move all weights by the same amount: too much for contractions
+    that sum many terms. A learning rate of None depends on the task (:meth:`Recipe.for_task`).
     """
 
-    method: Literal["sgd", "adamw"] = "adamw"
-    learning_rate: float | None = None
-    final_rate: float = 0.0
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
-    warmup: float = 0.0
-    momentum: float = 0.9
-    weight_decay: float = 0.0
-    scaled: bool = False
-    clip: float | None = None
+    method: Literal["sgd", "adamw"] = setting("adamw", "Optimiser.", flags=("--optimiser",))
+    learning_rate: float | None = setting(None, "Peak learning rate.")
+    final_rate: float = setting(0.0, "Learning rate of the last step.")
+    schedule: Literal["constant", "linear", "cosine"] = setting("cosine", "Learning rate decay after the warm-up.")
+    warmup: float = setting(0.0, "Fraction of the steps in which the learning rate grows from near zero.")
+    momentum: float = setting(0.9, "SGD momentum.")
+    weight_decay: float = setting(0.0, "Weight decay.")
+    scaled: bool = setting(False, "Scale the updates of each weight by its initial size.")
+    clip: float | None = setting(None, "Maximum norm of the gradient.")
 
     def __post_init__(self) -> None:
         _choose("method", self.method, ("sgd", "adamw"))
@@ -132,28 +122,23 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class Training:
-    """How long, on what, and which epoch is kept.
+    """Epochs, loss, early stopping and the size of the ensemble.
 
-    Attributes:
-        loss: of regression, on targets scaled to mean 0 and deviation 1; classification has cross-entropy.
-        least_steps: a small data set has as many more epochs, and as much more patience, as it needs for so many steps;
-            None stands for what the task needs (:meth:`Recipe.for_task`).
-        patience: epochs without a better validation result after which training stops; None trains to the end.
-        keep: the weights of the ``best`` epoch on the validation part, or of the ``last``: where the rate falls to zero
-            the last epoch is a good one, and was not chosen by luck.
-        monitor: what is watched on the validation part: ``loss`` or a metric of :mod:`ccn.learning.metrics`.
-        members: networks of the ensemble, trained from different seeds.
-
+    The regression loss is that of targets scaled to mean 0 and deviation 1; classification has cross-entropy. Where
+    ``least_steps`` asks for more epochs, patience grows with them; None depends on the task (:meth:`Recipe.for_task`).
+    Where the learning rate falls to zero the last epoch is a good one to keep, and was not chosen by luck.
     """
 
-    epochs: int = 100
-    least_steps: int | None = None
-    batch_size: int = 64
-    loss: Loss = "mse"
-    patience: int | None = None
-    keep: Literal["best", "last"] = "best"
-    monitor: str = "loss"
-    members: int = 1
+    epochs: int = setting(100, "Passes over the training part.")
+    least_steps: int | None = setting(None, "Minimum number of steps; a small data set has more epochs.")
+    batch_size: int = setting(64, "Graphs per step.")
+    loss: Loss = setting("mse", "Regression loss.")
+    patience: int | None = setting(None, "Epochs without improvement after which training stops; none never stops.")
+    keep: Literal["best", "last"] = setting("best", "Epoch whose weights are kept: best on validation, or last.")
+    monitor: str = setting(
+        "loss", "Validation metric to monitor: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc."
+    )
+    members: int = setting(1, "Networks in the ensemble, trained from different seeds.")
 
     def __post_init__(self) -> None:
         _choose("loss", self.loss, ("mse", "mae", "huber"))
@@ -179,7 +164,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A whole recipe; ``name`` is the one it was derived from."""
+    """All settings of a network and its training; ``name`` is the recipe that it was derived from."""
 
     name: str = "default"
     features: Features = field(default_factory=Features)

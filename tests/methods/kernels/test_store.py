@@ -52,6 +52,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
         assert stored_gram(WL(1), PACK).shape == (20, 20)
 
 
+@pytest.mark.slow
 def test_who_comes_second_waits_and_computes_nothing(tmp_path: Path) -> None:
     code = """
 import time

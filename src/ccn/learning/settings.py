@@ -1,0 +1,26 @@
+"""Settings of what is learned and from what: declared here once, for recipes, methods and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ccn.settings import setting
+
+__all__ = ["Features", "Loss"]
+
+Loss = Literal["mse", "mae", "huber"]
+"""Regression losses."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of vertices and edges; see :mod:`ccn.chemistry.properties` and :mod:`ccn.features.vertices`."""
+
+    molecules: str = setting(
+        "atoms", "Atom and bond features: compact, atoms or element.", flags=("--features", "--molecules")
+    )
+    hydrogens: bool = setting(False, "Represent hydrogens as vertices.")
+    vertices: Any = setting(
+        "given", "Vertex features: auto, given (unchanged), histograms, labels, degree or constant."
+    )

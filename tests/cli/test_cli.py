@@ -1,0 +1,76 @@
+"""The command line as a whole: renamed flags, exit codes, examples in the help."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from ccn.cli import app, main
+
+VERBS = [
+    "train", "predict", "evaluate", "tune", "embed", "info", "data list", "data get", "data info", "contractions",
+    "reproduce", "table", "demo",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "old", "new"),
+    [
+        ("predict nothing new.csv --threads 2", "--threads", "--processes"),
+        ("embed nothing new.csv --threads=2", "--threads", "--processes"),
+        ("reproduce nothing --jobs 2", "--jobs", "--processes"),
+        ("data info nothing --out folder", "--out", "--output"),
+    ],
+)
+def test_a_renamed_flag_works_with_a_hint(
+    words: str, old: str, new: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(shlex.split(words))
+    hint, error = capsys.readouterr().err.splitlines()
+    assert hint == f"ccn: {old} is now {new}"
+    assert "nothing" in error
+    assert ended.value.code == 1  # not a usage error: the flag was understood
+
+
+def test_threads_of_train_keep_their_name(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["train", "nowhere.csv", "--threads", "1"])
+    assert "is now" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file"),
+        (MemoryError(), 1, "--batch-size"),
+        (ZeroDivisionError("by zero"), 3, "ZeroDivisionError: by zero"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_exit_codes(
+    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(path: object) -> None:
+        raise error
+
+    monkeypatch.setattr("ccn.learning.model_file.describe", fails)
+    with pytest.raises(SystemExit) as ended:
+        main(["info", "x"])
+    assert ended.value.code == code
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    app([*verb.split(), "--help"], result_action="return_value")
+    assert f"For example, ccn {verb}" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_verbs_above_are_all() -> None:
+    names = [name for name in app if not name.startswith("-")]
+    below = {name: [n for n in app[name] if not n.startswith("-")] for name in names}
+    assert [f"{name} {n}".strip() for name in names for n in below[name] or [""]] == VERBS

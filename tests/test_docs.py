@@ -1,0 +1,63 @@
+"""The pages of documentation: their Python runs, from top to bottom, and their commands are understood.
+
+What a page needs and does not show stands in an HTML comment that begins with ``setup:``, and runs in its place.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ccn.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PYTHON = re.compile(r"^```python\n(.*?)^```$|^<!-- setup:(.*?)-->$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```(?:console|bash|sh|)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCES = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def python(page: Path) -> Iterator[tuple[str, int]]:
+    """Each piece of Python of a page, and the line above it."""
+    text = page.read_text(encoding="utf-8")
+    for found in PYTHON.finditer(text):
+        piece = found.lastindex or 0
+        yield found[piece], text[: found.start(piece)].count("\n")
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """The arguments of every ``ccn`` in blocks of shell commands."""
+    for block in FENCES.findall(page.read_text(encoding="utf-8")):
+        for line in "".join(SHELL.findall(block)).splitlines():
+            words = shlex.shlex(line, posix=True, punctuation_chars=True)
+            words.whitespace_split = True
+            command: list[str] = []
+            for word in [*words, ";"]:
+                if set(word) <= set("();<>|&"):
+                    if command[:1] == ["ccn"]:
+                        yield command[1:]
+                    command = []
+                elif word not in ("$", "do"):
+                    command.append(word)
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if list(python(p))], ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}
+    for code, line in python(page):
+        exec(compile("\n" * line + code, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("words", [pytest.param(w, id=" ".join(w)) for page in PAGES for w in commands(page)])
+def test_a_command_of_a_page_is_understood(words: list[str]) -> None:
+    app.parse_args(words, exit_on_error=False)
+
+
+def test_the_pages_are_read() -> None:
+    assert ["train", "--output", "run", "--resume"] in list(commands(ROOT / "README.md"))
+    assert len(list(python(ROOT / "README.md"))) >= 5

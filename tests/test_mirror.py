@@ -1,0 +1,65 @@
+"""Tests mirror the code: ``src/ccn/room/module.py`` is tested by ``tests/room/test_module.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SRC = TESTS.parent / "src" / "ccn"
+# Modules, or folders of them, without a test file of their name, and the file that covers them.
+ELSEWHERE = {
+    "datasets/columns": "datasets/test_tables.py",
+    "datasets/dataset": "datasets/test_mutag.py",
+    "datasets/remarks": "datasets/test_tables.py",
+    "datasets/schema": "datasets/test_tables.py",
+    "datasets/tu": "datasets/test_archives.py",
+    "engine/bags": "engine/test_aggregate.py",
+    "engine/cpu": "engine/test_aggregate.py",
+    "engine/invariants": "engine/test_aggregate.py",
+    "engine/maps": "engine/test_aggregate.py",
+    "engine/matrices": "graphs/test_adjacency.py",
+    "engine/reductions": "engine/test_aggregate.py",
+    "engine/scratch": "graphs/test_adjacency.py",
+    "engine/square": "engine/test_aggregate.py",
+    "errors": "cli/test_cli.py",
+    "files": "test_sealed.py",
+    "graphs/ragged": "graphs/test_pack.py",
+    "layers/activation": "layers/test_aggregation.py",
+    "layers/initialisation": "layers/test_aggregation.py",
+    "layers/normalisation": "layers/test_aggregation.py",
+    "learning/inputs": "learning/test_model_file.py",
+    "learning/model": "learning/test_model_file.py",
+    "learning/targets": "learning/test_task.py",
+    "methods/covariant": "methods/test_registry.py",
+    "methods/fitting": "learning/test_model_file.py",
+    "methods/method": "methods/test_registry.py",
+    "methods/networks": "training/test_loop.py",
+    "reports/summary": "cli/test_train.py",
+    "runs/answers": "runs/test_predict.py",
+    "runs/config": "cli/test_train.py",
+    "runs/data": "cli/test_train.py",
+    "runs/evaluate": "runs/test_graphs.py",
+    "runs/formats": "runs/test_embed.py",
+    "runs/output": "runs/test_predict.py",
+    "runs/train": "cli/test_train.py",
+    "runs/tune": "cli/test_tune.py",
+    "runs/workers": "runs/test_cluster.py",
+    "schemes/drawing": "schemes/test_scheme.py",
+    "schemes/packed": "engine/test_aggregate.py",
+    "training/checkpoint": "training/test_loop.py",
+    "training/examples": "training/test_loop.py",
+    "training/history": "training/test_loop.py",
+    "training/machine": "training/test_loop.py",
+    "training/outputs": "training/test_loop.py",
+    "version": "test_import.py",
+}
+
+
+def test_every_module_has_its_test() -> None:
+    modules = [p.relative_to(SRC) for p in SRC.rglob("*.py") if not p.name.startswith("__")]
+    without = {m.with_suffix("") for m in modules if not (TESTS / m.with_name(f"test_{m.name}")).exists()}
+    covered = {m: [key for key in ELSEWHERE if m.is_relative_to(key)] for m in without}
+    assert not sorted(str(m) for m, keys in covered.items() if not keys), "have no test"
+    needed = {key for keys in covered.values() for key in keys}
+    assert not ELSEWHERE.keys() - needed, "need not be listed"
+    assert not [name for name in ELSEWHERE.values() if not (TESTS / name).exists()], "are not there"
