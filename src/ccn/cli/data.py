@@ -78,10 +78,9 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Flag = False) 
     ]
     if markdown:
         # Without "at hand", which is a matter of the machine.
-        print("| " + " | ".join(head) + " |")
-        print("| --- | ---: | --- | ---: | ---: | --- | --- |")
-        for cell in cells:
-            print("| " + " | ".join(cell) + " |")
+        from ccn.reports.markup import markdown as as_markdown
+
+        print(as_markdown(head, cells, "lrlrrll"))
         return
     from rich.text import Text
 

@@ -19,11 +19,11 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(
         ("wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk", "multiscale-laplacian"), _KERNELS
     ),
-    "ccn-2-kernel": _KERNELS,
     "ngf": "ccn.methods.ngf:NeuralFingerprints",
     "pscn": "ccn.methods.pscn:PatchySAN",
     "gin": "ccn.methods.gin:GraphIsomorphismNetwork",
     **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:Covariant"),
+    "ccn-2-kernel": _KERNELS,
 }
 """The class of each method, imported when it is made."""
 _OTHER_NAMES = {"ccn": "ccn-2-default"}

@@ -1,89 +1,70 @@
-"""The cells of the paper's tables: a method on one split of a data set, and what is done in each.
+"""The cells of the paper's tables: a method on one split of a data set.
 
-Splits are those of :func:`ccn.datasets.splits.paper_splits`, and one random split of the large data sets. Whatever
-a method chooses, it chooses on training and validation rows.
+:mod:`ccn.paper.experiment` runs a cell, :mod:`ccn.paper.runner` runs many.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
-import shutil
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ccn.errors import ConfigurationError
-from ccn.paper.records import Key, Record, Status
+from ccn.methods.registry import METHODS as _REGISTERED
+from ccn.paper.records import METRICS, Key, Record, Status
+from ccn.version import __version__
 
-if TYPE_CHECKING:
-    from ccn.datasets import Dataset
-    from ccn.datasets.splits import Split
-    from ccn.methods.method import Baseline
-    from ccn.training.recipe import Recipe
-
-__all__ = ["FLOOR", "KERNEL_ROWS", "METHODS", "SETTINGS", "SPLITS", "TABLES", "Cell", "cells", "cost", "run_cell"]
-
-KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
-"""Training rows of kernel methods: with twice as many the Gram matrices of a grid, and the making of one of them, need
-nearly 20 GB, and on QM9 there is a machine for each of 13 targets."""
+__all__ = [
+    "FLOOR",
+    "METHODS",
+    "RANDOM_NETWORKS",
+    "SPLITS",
+    "TABLES",
+    "WL_TESTS",
+    "Cell",
+    "cells",
+    "cost",
+    "parse_methods",
+]
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
-
-SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
-    **{("ccn-2-default", name): {"members": 5} for name in ("MUTAG", "PTC_MR", "PTC")},
-    **{("ccn-2-default", name): {"members": 3} for name in ("NCI1", "NCI109")},
-    ("ccn-2-default", "HCEP"): {"levels": 3, "loss": "mae", "epochs": 60},
-    ("ccn-3-default", "HCEP"): {"loss": "mae", "epochs": 8},
+TABLES: dict[str, tuple[str, ...]] = {
+    "kernels": ("MUTAG", "PTC_MR", "PTC", "NCI1", "NCI109"),
+    "hcep": ("HCEP",),
+    "qm9": ("QM9",),
+    "expressivity": ("BREC basic", "BREC regular", "BREC extension", "circular skip links", "strongly regular"),
 }
-"""What a method changes in its recipe on a data set; ``docs/results.md`` tells how it was chosen."""
+"""The data sets of each table; those of expressivity are sets of pairs of graphs."""
+FLOOR = "floor"
+"""A lower bound in place of a method: the least error of any function of the heavy atoms and bonds of QM9."""
+METHODS = tuple(name for name in _REGISTERED if name != "ccn")
+"""The methods in the order of the tables; ``ccn`` is another name of ``ccn-2-default``."""
+WL_TESTS = ("1-WL", "3-WL")
+RANDOM_NETWORKS = {f"ccn-{order}, {levels} levels": (order, levels) for order in range(4) for levels in range(1, 5)}
+"""Order and number of levels of the networks that tell pairs of graphs apart."""
 
-# From cheap to dear, with the rough seconds of a cell of 1,000 graphs; only their ratios matter.
+_QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
+_ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
+_GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
+# Rough seconds of a cell of 1,000 graphs, of which only the ratios matter; a method that is not listed takes about 30.
 _SECONDS = {
-    "floor": 1.0,
+    FLOOR: 1.0,
     "ridge": 1.0,
     "lasso": 2.0,
-    "wl": 20.0,
-    "wl-edge": 21.0,
-    "wl-oa": 40.0,
-    "shortest-path": 15.0,
-    "graphlet": 25.0,
-    "random-walk": 30.0,
     "forest": 100.0,
     "multiscale-laplacian": 100.0,
     "boosting": 200.0,
+    "pscn": 150.0,
     "ngf": 200.0,
     "gin": 220.0,
-    "pscn": 150.0,
-    "ccn-2-kernel": 60.0,
     "ccn-1": 500.0,
     "ccn-2-default": 600.0,
     "ccn-2": 900.0,
     "ccn-3-default": 6000.0,
 }
-METHODS = (
-    *("lasso", "ridge", "forest", "boosting", "wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk"),
-    *("multiscale-laplacian", "ngf", "pscn", "gin", "ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default", "ccn-2-kernel"),
-)
-"""All methods, in the order of the tables."""
-_ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
-_GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
-_LARGE = ("HCEP", "QM9")
-FLOOR = "floor"
-"""What no method that sees the heavy skeleton of QM9 can get below; no method itself."""
-_QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
-
-TABLES: dict[str, tuple[str, ...]] = {
-    "kernels": ("MUTAG", "PTC_MR", "PTC", "NCI1", "NCI109"),
-    "hcep": ("HCEP",),
-    "qm9": ("QM9",),
-    "expressivity": (),
-}
-"""The data sets of each table; those of expressivity are known to :mod:`ccn.paper.expressivity`."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +72,8 @@ class Cell:
     """A method on one split of a data set.
 
     Attributes:
-        seed: of the method.
-        options: of the method, in place of those of the experiment.
+        seed: random seed of the method.
+        options: options of the method that replace those of the experiment.
 
     """
 
@@ -105,25 +86,24 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What names the cell in the records."""
+        """What identifies the cell among the records."""
         return self.dataset, self.method, self.split
 
     @property
     def metric(self) -> str:
         """What is measured."""
-        return {"hcep": "mae", "qm9": "scaled mae", "expressivity": "pairs"}.get(self.table, "accuracy")
+        return METRICS[self.table]
 
     def file(self, results: Path) -> Path:
-        """Where its record is kept."""
+        """The file of its record in a results folder."""
         return results / self.table / f"{self.dataset.replace(' ', '-')}.jsonl"
 
     def record(self, status: Status, seconds: float, **more: Any) -> Record:
         """A record of this cell."""
-        from ccn.version import __version__
-
         empty: dict[str, Any] = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
-        own = {k: v for k, v in asdict(self).items() if k not in ("table", "options")}
-        return Record(**own, status=status, metric=self.metric, seconds=seconds, version=__version__, **(empty | more))
+        shared = {k: v for k, v in asdict(self).items() if k not in ("table", "options")}
+        common: dict[str, Any] = {"status": status, "metric": self.metric, "seconds": seconds, "version": __version__}
+        return Record(**shared, **common, **(empty | more))
 
 
 def cells(
@@ -133,12 +113,12 @@ def cells(
     seed: int = 0,
     options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Cell]:
-    """The cells of a table, of one data set or of ``all``, the cheap ones first.
+    """The cells of a table, of one data set or of ``all``, the cheapest first.
 
     Args:
-        name: case is ignored.
-        methods: those wanted; by default the ones of the table.
-        splits: those wanted; by default ten where the paper has ten, of which there can be more, and one elsewhere.
+        name: of the table or data set, in upper or lower case.
+        methods: by default those of the table.
+        splits: by default the first ten of the data sets of graph kernels, which have more, and the only one of others.
         seed: is added to the number of the split.
         options: of methods, by their names.
 
@@ -155,10 +135,20 @@ def cells(
     ]
     if not made:
         raise ConfigurationError(
-            f"{name}: there is no such cell; splits are numbered from 0 for kernels and 0 alone elsewhere, and "
-            f"ccn-3-default is for {', '.join(_ORDER_3)}"
+            f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, and other "
+            "data sets have split 0 only"
         )
     return sorted(made, key=cost)
+
+
+def cost(cell: Cell) -> float:
+    """Roughly how long a cell takes, in arbitrary units."""
+    return _SECONDS.get(cell.method, 30.0) * _GRAPHS.get(cell.dataset, 500) / 1000
+
+
+def parse_methods(text: str) -> list[str]:
+    """Names between commas; a comma followed by a space is part of a name."""
+    return [name.strip() for name in re.split(r",(?! )", text) if name.strip()]
 
 
 def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
@@ -167,164 +157,31 @@ def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
     return range(SPLITS) if wanted is None else [i for i in wanted if i >= 0]
 
 
-def cost(cell: Cell) -> float:
-    """Roughly how long a cell takes, in no unit."""
-    return _SECONDS.get(cell.method, 60.0) * _GRAPHS.get(cell.dataset, 500) / 1000
-
-
 def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """(table, data set, method) of what is asked for."""
-    found = [r for r in _learned() if name.lower() in ("all", r[0].lower(), r[1].lower())]
-    if not found or name.lower() == "all":
-        from ccn.paper import expressivity
-
-        told = [("expressivity", *row) for row in expressivity.cells()]
-        found += [r for r in told if name.lower() in ("all", r[0], r[1].lower())]
-        if not found:
-            sets = dict.fromkeys(row[1] for row in [*_learned(), *told])
-            raise ConfigurationError(
-                f"{name!r} is neither a table nor a data set; choose from {', '.join([*TABLES, 'all', *sets])}"
-            )
-    if methods is None:
-        return [r for r in found if r[1] != "QM9" or r[2] in _QM9]
-    there = list(dict.fromkeys(row[2] for row in found))
-    for method in methods:
-        if method not in there:
-            raise ConfigurationError(f"method {method!r} is not one of {name}; choose from {', '.join(there)}")
-    return [r for r in found if r[2] in methods]
-
-
-def _learned() -> list[tuple[str, str, str]]:
-    """The same of all tables in which something is learned."""
-    return [
+    """Table, data set and method of the cells asked for."""
+    asked = name.lower()
+    found = [
         (table, dataset, method)
         for table, datasets in TABLES.items()
         for dataset in datasets
-        for method in (*METHODS, FLOOR)
-        if (method != "ccn-3-default" or dataset in _ORDER_3) and (method != FLOOR or dataset == "QM9")
+        if asked in ("all", table, dataset.lower())
+        for method in _methods(dataset)
     ]
+    if not found:
+        known = [*TABLES, "all", *(dataset for datasets in TABLES.values() for dataset in datasets)]
+        raise ConfigurationError(f"{name!r} is neither a table nor a data set; choose from {', '.join(known)}")
+    if methods is None:
+        return [row for row in found if row[1] != "QM9" or row[2] in _QM9]
+    offered = list(dict.fromkeys(method for _, _, method in found))
+    for method in methods:
+        if method not in offered:
+            raise ConfigurationError(f"method {method!r} is not one of {name}; choose from {', '.join(offered)}")
+    return [row for row in found if row[2] in methods]
 
 
-def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
-    """Do what a cell says; ``began`` is called once the data are read."""
-    if cell.table == "expressivity":
-        from ccn.paper import expressivity
-
-        began()
-        start = time.monotonic()
-        apart, pairs = expressivity.run(cell.dataset, cell.method, seed=cell.seed)
-        details = {"apart": apart, "pairs": pairs}
-        config = expressivity.settings(cell.method)
-        return cell.record("done", time.monotonic() - start, test=float(apart), config=config, details=details)
-    return _bound(cell, began) if cell.method == FLOOR else _learn(cell, began)
-
-
-def _bound(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.paper.floor import floor
-
-    data = _data(cell.dataset, features="element", hydrogens=False)
-    began()
-    start = time.monotonic()
-    details = floor(data)
-    found = sum(m / s for m, s in zip(details["mae"], details["scale"], strict=True)) / len(details["mae"])
-    return cell.record("done", time.monotonic() - start, test=found, config={}, details=details)
-
-
-def _learn(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.methods import method
-    from ccn.methods.kernel_machine import KERNELS
-    from ccn.methods.network import NetworkMethod
-
-    task: Any = "classification" if cell.table == "kernels" else "regression"
-    options: dict[str, Any] = {"random_state": cell.seed}
-    if cell.method in KERNELS and cell.dataset in KERNEL_ROWS:
-        options["max_rows"] = KERNEL_ROWS[cell.dataset]
-    if (cell.method, cell.dataset) in SETTINGS:
-        options["settings"] = SETTINGS[cell.method, cell.dataset]
-    options |= cell.options
-    made = method(cell.method, task, **options)
-    if isinstance(made, NetworkMethod):
-        made.folder = str(_checkpoints(cell, made.resolved_recipe()))
-    reads = made.feature_definition()
-    molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
-    data = _data(cell.dataset, **molecules)
-    split = _split(data, cell)
-    began()
-    start = time.monotonic()
-    train, validation = data.subset(split.train), data.subset(split.validation)
-    made.fit(train, validation=validation)
-    start -= getattr(made, "earlier_", 0.0)
-    (chosen_by, _), (found, details) = (_figures(made, train, p) for p in (validation, data.subset(split.test)))
-    record = cell.record(
-        "done",
-        time.monotonic() - start,
-        validation=chosen_by[cell.metric],
-        test=found[cell.metric],
-        config={"options": options, **_config(made, len(train), molecules)},
-        details=details,
-    )
-    if isinstance(made, NetworkMethod):
-        shutil.rmtree(made.folder or "", ignore_errors=True)
-    return record
-
-
-def _checkpoints(cell: Cell, recipe: Recipe) -> Path:
-    """Where the networks of a cell leave their checkpoints: one that is killed goes on where it was."""
-    from ccn.files import cache_folder
-
-    name = hashlib.blake2b(repr((cell, recipe)).encode(), digest_size=8).hexdigest()
-    return cache_folder() / "cells" / name
-
-
-@lru_cache(maxsize=2)
-def _data(name: str, **options: Any) -> Dataset:
-    """The data set of a process, read once."""
-    from ccn.datasets import load
-
-    if name in _LARGE:
-        options["progress"] = False
-    data = load(name, draw=50_000 if name == "HCEP" else None, **options)
-    # Without the rows that were not drawn: what is shared by all splits is shared by these graphs.
-    return replace(data, graphs=data.pack.compact())
-
-
-def _split(data: Dataset, cell: Cell) -> Split:
-    from ccn.datasets.splits import random_split, stratified_split
-
-    if cell.table == "kernels":
-        return stratified_split(data.targets[:, 0], seed=(0, cell.split))  # one of paper_splits
-    return random_split(len(data), seed=(0, cell.split))
-
-
-def _figures(made: Baseline, train: Dataset, part: Dataset) -> tuple[dict[str, float], dict[str, Any]]:
-    """The metrics on a part, and those of each target, in its units."""
-    import numpy as np
-
-    if part.task == "classification":
-        return {"accuracy": made.score(part)}, {}
-    error = made.predict(part).reshape(part.targets.shape) - part.targets
-    mae, scale = np.abs(error).mean(axis=0), train.targets.std(axis=0)
-    return {"mae": float(mae.mean()), "scaled mae": float((mae / scale).mean())}, {
-        "targets": list(part.target_names),
-        "mae": mae.tolist(),
-        "rmse": np.sqrt((error**2).mean(axis=0)).tolist(),
-        "scale": scale.tolist(),
-    }
-
-
-def _config(made: Baseline, rows: int, molecules: Mapping[str, Any]) -> dict[str, Any]:
-    """What decided the result, as plain data."""
-    from ccn.training.recipe import plain, to_dict
-
-    out: dict[str, Any] = {"rows": len(getattr(made, "support_", range(rows))), **molecules}
-    out["chosen"] = plain(made.chosen_)
-    if (recipe := getattr(made, "recipe_", None)) is not None:
-        out["recipe"] = to_dict(recipe)
-        out["targets"] = "one network for all"
-        out["epochs"] = len(getattr(made, "history_", ()))
-    return out
-
-
-def parse_methods(text: str) -> list[str]:
-    """Names between commas; a comma before a blank is part of a name."""
-    return [name.strip() for name in re.split(r",(?! )", text) if name.strip()]
+def _methods(dataset: str) -> list[str]:
+    """All methods that can be run on a data set."""
+    if dataset in TABLES["expressivity"]:
+        return [*WL_TESTS, *RANDOM_NETWORKS]
+    found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]
+    return [*found, FLOOR] if dataset == "QM9" else found

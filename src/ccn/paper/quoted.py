@@ -1,4 +1,4 @@
-"""The figures of the paper's own tables, as printed there (``paper.toml``)."""
+"""The figures of the paper's tables as printed there (``paper.toml``)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Quoted", "notes", "quoted"]
+__all__ = ["Quoted", "paper_notes", "quoted"]
 
-_PTC = {"PTC_MR": "PTC"}  # the paper does not say which it means
+_PTC = {"PTC_MR": "PTC"}  # the paper does not say which version it used
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Quoted:
     """A figure of the paper.
 
     Attributes:
-        text: as it is printed; words where there is no number.
-        value, deviation: what it says, or None.
+        text: as printed, such as ``TIMED OUT`` where there is no number.
+        value, deviation: the numbers, or None.
 
     """
 
@@ -29,7 +29,7 @@ class Quoted:
 
     @classmethod
     def parse(cls, text: str) -> Quoted:
-        """Read what is printed.
+        """Read a figure as printed.
 
         Example:
             >>> Quoted.parse("84.50 ± 2.16")
@@ -50,11 +50,11 @@ def _all() -> dict[str, Any]:
 
 
 def quoted(table: str, method: str, item: str) -> Quoted | None:
-    """What the paper says of a method.
+    """The paper's figure of a method.
 
     Args:
         table: ``kernels``, ``hcep``, ``qm9-mae`` or ``qm9-rmse``.
-        method: our name.
+        method: by our name.
         item: a data set, metric or target.
 
     Example:
@@ -66,6 +66,6 @@ def quoted(table: str, method: str, item: str) -> Quoted | None:
     return None if text is None else Quoted.parse(text)
 
 
-def notes(table: str) -> tuple[str, ...]:
-    """What a reader of the paper's figures must know; of ``qm9`` for both of its tables."""
+def paper_notes(table: str) -> tuple[str, ...]:
+    """Notes on the paper's figures in a table; those of ``qm9`` are for both metrics."""
     return tuple(_all()["notes"].get(table, ()))
