@@ -1,4 +1,4 @@
-"""The picture of a training run: how the loss fell, and what the test part's answers are worth."""
+"""The picture of a training run: losses by epoch, and predictions on the test part."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ __all__ = ["draw_run"]
 
 
 def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions: Floats) -> bool:
-    """Draw a run; False where matplotlib is not installed.
+    """Draw a run; False if matplotlib is not installed or there is nothing to draw.
 
-    The losses of all members, then for each target (up to five) predictions against measured values, or how often each
-    class was taken for each.
+    The losses of all members, then for each of up to five targets predictions against measured values, or the
+    confusion matrix.
     """
     if find_spec("matplotlib") is None:
         return False
-    from matplotlib.figure import Figure  # without pyplot, which would choose a window
+    from matplotlib.figure import Figure  # without pyplot, which would choose a window system
 
     with history.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     names = task.targets[:5] if len(targets) else ()
-    figure: Any = Figure(figsize=(4.2 * ((len(rows) > 0) + len(names)), 3.8), layout="constrained")
-    if not figure.get_figwidth():
+    count = bool(rows) + len(names)
+    if not count:
         return False
-    panels = iter(np.atleast_1d(figure.subplots(1, (len(rows) > 0) + len(names))))
+    figure: Any = Figure(figsize=(4.2 * count, 3.8), layout="constrained")
+    panels = iter(np.atleast_1d(figure.subplots(1, count)))
     if rows:
         _losses(next(panels), rows)
     for i, name in enumerate(names):

@@ -83,7 +83,7 @@ class WLOptimalAssignment(BagKernel):
     """The best pairing of vertices by the labels of rounds 0 to ``depth``.
 
     The similarity of two vertices is the number of rounds in which their labels agree, and the kernel is the largest
-    sum of similarities over all pairings of the vertices of two graphs. Refinement makes the labels a tree, in which the
+    sum of similarities over all pairings of the vertices of two graphs. Refinement makes the labels a tree, and the
     best pairing takes ``min(count_g, count_h)`` pairs at every label: the histogram intersection over all rounds.
     """
 
