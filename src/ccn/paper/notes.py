@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
 from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
 
 __all__ = ["fewer_rows", "marks", "settings", "timeouts"]
+
+G = TypeVar("G")
 
 
 def marks(figures: Iterable[Figure]) -> list[str]:
@@ -56,9 +59,9 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3g} seconds" if seconds < 60 else f"{seconds / 60:.3g} minutes"
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _grouped(pairs: Iterable[tuple[str, G]]) -> dict[G, str]:
     """From (member, group) to the members of each group between commas, in the order of their first occurrence."""
-    groups: dict[str, dict[str, None]] = {}
+    groups: dict[G, dict[str, None]] = {}
     for member, group in pairs:
         groups.setdefault(group, {})[member] = None
     return {group: ", ".join(members) for group, members in groups.items()}
@@ -67,7 +70,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 def _inputs(known: Sequence[Record]) -> list[str]:
     def described(r: Record) -> str:
         hydrogens = "included" if r.config.get("hydrogens") else "left out"
-        bonds = r.config.get("recipe", {}).get("network", {}).get("edge_features")
+        bonds = _section(r, "network").get("edge_features")
         return f"the set {r.config['features']}, hydrogens {hydrogens}" + ", and bonds by their features" * bool(bonds)
 
     inputs = _grouped((r.method, described(r)) for r in known if "features" in r.config)
@@ -76,10 +79,10 @@ def _inputs(known: Sequence[Record]) -> list[str]:
 
 def _left_open(known: Sequence[Record]) -> list[str]:
     """What the recipe ``paper`` sets that the paper leaves open."""
-    training = [(r.method, r.config["recipe"].get("training", {})) for r in known if _recipe_name(r) == "paper"]
+    paper = [(r.method, _section(r, "training")) for r in known if r.config.get("recipe", {}).get("name") == "paper"]
     how = _grouped(
-        (method, f"batches of {t['batch_size']} graphs, {t.get('epochs')} epochs")
-        for method, t in training
+        (name, f"batches of {t['batch_size']} graphs, {t.get('epochs')} epochs")
+        for name, t in paper
         if "batch_size" in t
     )
     widths = ", ".join(map(str, PAPER_WIDTHS))
@@ -93,7 +96,7 @@ def _special(done: Sequence[Record]) -> list[str]:
     """Ensembles, and settings that a data set changed."""
 
     def changed(r: Record) -> str:
-        members = r.config.get("recipe", {}).get("training", {}).get("members", 1)
+        members = _section(r, "training").get("members", 1)
         own = r.config.get("options", {}).get("settings") or {}
         said = [f"ensembles of {members} networks"] if members > 1 else []
         return ", ".join([*said, *(f"{name} {value}" for name, value in own.items() if name != "members")])
@@ -106,7 +109,7 @@ def _earlier(done: Sequence[Record]) -> list[str]:
 
     def was(r: Record) -> str:
         then = r.config.get("recipe", {})
-        if _recipe_name(r) != "default" or not SECTIONS.keys() <= then.keys():
+        if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
             return ""
         given = {"order", *(r.config.get("options", {}).get("settings") or {})}
         given |= {"least_steps"} if "epochs" in given else set()
@@ -123,11 +126,8 @@ def _earlier(done: Sequence[Record]) -> list[str]:
 
 def _by_method(done: Sequence[Record], what: Callable[[Record], str], when: str = "") -> list[str]:
     """A note for each method and each text that ``what`` returns, which names the data sets."""
-    datasets: dict[tuple[str, str], dict[str, None]] = {}
-    for r in done:
-        if text := what(r):
-            datasets.setdefault((r.method, text), {})[r.dataset] = None
-    return [f"{method} on {', '.join(on)}{when}: {text}." for (method, text), on in datasets.items()]
+    datasets = _grouped((r.dataset, (r.method, what(r))) for r in done)
+    return [f"{method} on {names}{when}: {text}." for (method, text), names in datasets.items() if text]
 
 
 def _several_targets(known: Sequence[Record]) -> list[str]:
@@ -137,6 +137,7 @@ def _several_targets(known: Sequence[Record]) -> list[str]:
     return [f"{what}: {found[what]}." for what in number.values() if what in found]
 
 
-def _recipe_name(r: Record) -> str | None:
-    name: str | None = r.config.get("recipe", {}).get("name")
-    return name
+def _section(r: Record, name: str) -> Mapping[str, Any]:
+    """A section of the recipe of a record; empty where it has none."""
+    found: Mapping[str, Any] = r.config.get("recipe", {}).get(name, {})
+    return found

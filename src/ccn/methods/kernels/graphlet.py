@@ -133,7 +133,6 @@ class Graphlet(BagKernel):
     ``connected`` leaves out disconnected graphlets, which are the most numerous and depend on little but the size.
     """
 
-    title = "graphlet"
     size: int = 4
     connected: bool = False
 

@@ -30,7 +30,6 @@ class Kernel(ABC, Generic[Seen]):
     version are not used.
     """
 
-    title: ClassVar[str]
     version: ClassVar[int] = 1
 
     def fit(self, graphs: Pack) -> Self:
@@ -89,7 +88,3 @@ class BagKernel(Kernel[Bag]):
 
     def squares(self, a: Bag) -> Floats:
         return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
-
-    def features(self, *packs: Pack) -> list[Any]:
-        """The feature map: a sparse matrix (graphs, columns) for each pack, with common columns."""
-        return matrices(*(self.see(p) for p in packs))

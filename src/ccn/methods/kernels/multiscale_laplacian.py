@@ -114,7 +114,6 @@ class MultiscaleLaplacian(Kernel[Summary]):
 
     """
 
-    title = "multiscale Laplacian"
     levels: int = 2
     ridge: float = 0.1
     noise: float = 0.1

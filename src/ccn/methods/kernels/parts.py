@@ -101,7 +101,6 @@ class PartKinds(Kernel[Bag]):
 
     """
 
-    title = "parts of one kind"
     version = 2
     order: int = 2
     levels: int = 6

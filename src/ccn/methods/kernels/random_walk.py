@@ -24,7 +24,6 @@ __all__ = ["RandomWalk"]
 class RandomWalk(BagKernel):
     """Walks of 0 to ``steps`` steps in common, those of k steps weighted with ``discount ** k``."""
 
-    title = "random walk"
     steps: int = 3
     discount: float = 0.1
 

@@ -22,7 +22,6 @@ class ShortestPath(BagKernel):
     ``reach`` is the largest distance considered, by default any.
     """
 
-    title = "shortest path"
     reach: int | None = None
 
     def see(self, graphs: Pack) -> Bag:

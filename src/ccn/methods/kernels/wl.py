@@ -48,7 +48,6 @@ class WL(BagKernel):
 
     """
 
-    title = "Weisfeiler-Lehman"
     depth: int = 3
 
     def see(self, graphs: Pack) -> Bag:
@@ -62,7 +61,6 @@ class WLEdge(BagKernel):
     With ``edge_labels`` the features of the edges must be equal too, for undirected graphs without loops.
     """
 
-    title = "Weisfeiler-Lehman edge"
     depth: int = 3
     edge_labels: bool = False
 
@@ -87,7 +85,6 @@ class WLOptimalAssignment(BagKernel):
     best pairing takes ``min(count_g, count_h)`` pairs at every label: the histogram intersection over all rounds.
     """
 
-    title = "Weisfeiler-Lehman optimal assignment"
     depth: int = 3
 
     def see(self, graphs: Pack) -> Bag:
