@@ -79,12 +79,9 @@ def _inputs(known: Sequence[Record]) -> list[str]:
 
 def _left_open(known: Sequence[Record]) -> list[str]:
     """What the recipe ``paper`` sets that the paper leaves open."""
-    paper = [(r.method, _section(r, "training")) for r in known if r.config.get("recipe", {}).get("name") == "paper"]
-    how = _grouped(
-        (name, f"batches of {t['batch_size']} graphs, {t.get('epochs')} epochs")
-        for name, t in paper
-        if "batch_size" in t
-    )
+    paper = [r for r in known if r.config.get("recipe", {}).get("name") == "paper"]
+    training = {r.method: t for r in paper if "batch_size" in (t := _section(r, "training"))}
+    how = _grouped((m, f"batches of {t['batch_size']} graphs, {t.get('epochs')} epochs") for m, t in training.items())
     widths = ", ".join(map(str, PAPER_WIDTHS))
     return [
         f"{names}, where the paper gives no value: {what}, a first width chosen on validation from {widths}."

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from math import fsum
 from statistics import fmean
-from typing import Any
 
 from ccn.errors import ConfigurationError
 from ccn.paper import notes
@@ -114,19 +113,19 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
         f"{FLOOR}: the least error, over all molecules, of any function of the elements of heavy atoms and of which of "
         "them are bonded."
     )
-    common: dict[str, Any] = {"better": min, "across": True}
-    title = f"{metric.upper()} of the 13 targets of QM9 on the test part, in "
-    more = [floor] if any(r.method == FLOOR for r in records) else []
-    if not scaled:
-        labels = {target: f"{target} ({unit})" for target, unit in TARGETS.items()}
-        title += "the units of the targets."
-        return _made(
-            name, title, dict.fromkeys(TARGETS, records), values, form=".4g", labels=labels, more=more, **common
-        )
-    title += "standard deviations of the training part."
-    items = dict.fromkeys((*TARGETS, mean), records)
-    more += paper_notes("qm9")
-    return _made(name, title, items, values, quoted=of_paper, form=".3f", more=more, **common)
+    units = "standard deviations of the training part" if scaled else "the units of the targets"
+    return _made(
+        name,
+        f"{metric.upper()} of the 13 targets of QM9 on the test part, in {units}.",
+        dict.fromkeys((*TARGETS, mean) if scaled else TARGETS, records),
+        values,
+        min,
+        quoted=of_paper if scaled else _nothing,
+        form=".3f" if scaled else ".4g",
+        across=True,
+        labels={} if scaled else {target: f"{target} ({unit})" for target, unit in TARGETS.items()},
+        more=[floor] * any(r.method == FLOOR for r in records) + [*paper_notes("qm9")] * scaled,
+    )
 
 
 def _expressivity(records: Sequence[Record]) -> Table:
@@ -173,6 +172,10 @@ NAMES = tuple(_TABLES)
 """The tables."""
 
 
+def _nothing(method: str, item: str) -> None:
+    """The paper's figure, where it has none."""
+
+
 def _made(
     name: str,
     title: str,
@@ -181,22 +184,21 @@ def _made(
     better: Callable[[Iterable[float]], float],
     *,
     form: str,
-    quoted: Callable[[str, str], Quoted | None] = lambda method, item: None,
+    quoted: Callable[[str, str], Quoted | None] = _nothing,
     splits: int = 1,
     across: bool = False,
-    labels: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] = {},
     more: Iterable[str] = (),
 ) -> Table:
     """A table with its notes; ``records`` are those of each item, ``more`` further notes."""
     methods, figures = compare(records, values, quoted, better, splits)
-    made = Table(name, title, tuple(records), methods, figures, form, across)
     every = list({id(r): r for of_item in records.values() for r in of_item}.values())
     fewer, rows = notes.fewer_rows(every, methods)
     said = [*notes.marks(figures.values()), *notes.timeouts(every), *notes.settings(every, methods), *rows, *more]
-    return replace(made, labels={**fewer, **(labels or {})}, notes=tuple(said))
+    return Table(name, title, tuple(records), methods, figures, form, across, {**fewer, **labels}, tuple(said))
 
 
-def _by_dataset(records: Iterable[Record], items: Iterable[str]) -> dict[str, list[Record]]:
+def _by_dataset(records: Sequence[Record], items: Iterable[str]) -> dict[str, list[Record]]:
     return {item: [r for r in records if r.dataset == item] for item in items}
 
 

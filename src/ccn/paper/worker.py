@@ -98,7 +98,13 @@ class _Process:
 
 def work(cell: Cell, limit: float | None, threads: int) -> Record:
     """Run a cell in an idle process, or in a new one."""
-    process = _take(threads)
+    with _lock:
+        process = next((p for p in _idle if p.threads == threads), None)
+        if process is None:
+            process = _Process(threads)
+            _all.add(process)
+        else:
+            _idle.remove(process)
     record = process.run(cell, limit)
     with _lock:
         usable = process in _all and process.process.poll() is None and record.status != "timeout"
@@ -119,18 +125,6 @@ def stop() -> None:
         _all.clear()
     for process in ended:
         process.end()
-
-
-def _take(threads: int) -> _Process:
-    """A process that no other caller has."""
-    with _lock:
-        process = next((p for p in _idle if p.threads == threads), None)
-        if process is None:
-            process = _Process(threads)
-            _all.add(process)
-        else:
-            _idle.remove(process)
-        return process
 
 
 def _serve(threads: int) -> None:

@@ -40,46 +40,31 @@ def report(
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
-    lines = [
+    parts = [
         f"# {targets} from {data.name}",
-        "",
         f"Task: {found['task']}. Data: {data}.",
-        "",
         f"Rows: {sizes}. Choices were made on the validation part; the test part was used once, for the metrics below.",
-        "",
         "## Metrics",
-        "",
         markdown(*metrics_rows(found["metrics"])),
-        *(["", "![losses, and predictions on the test part](report.png)"] if drawn else []),
     ]
-    if held := found.get("interval"):
-        width = ", ".join(f"{name} {figure(w)}" for name, w in held["mean_width"].items())
-        lines += [
-            "",
-            (
-                f"{100 * held['level']:.0f} % intervals covered {100 * held['coverage']:.1f} % of the targets of "
-                f"{held['rows']} test rows; mean width: {width}."
-            ),
-        ]
-    lines += [
-        "",
+    if drawn:
+        parts.append("![losses, and predictions on the test part](report.png)")
+    interval = found.get("interval")
+    if interval:
+        width = ", ".join(f"{name} {figure(w)}" for name, w in interval["mean_width"].items())
+        parts.append(
+            f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets of "
+            f"{interval['rows']} test rows; mean width: {width}."
+        )
+    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * bool(interval)
+    parts += [
         "## Training",
-        "",
-        (
-            f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s. "
-            "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`."
-        ),
-        "",
+        f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",
+        "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`.",
         "## Usage",
-        "",
-        "```",
-        f"ccn predict {folder.name} new.csv -o predictions.csv" + (" --interval 0.9" if found.get("interval") else ""),
-        f"ccn evaluate {folder.name} other.csv",
-        f"ccn info {folder.name}",
-        "```",
-        "",
+        f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
     ]
-    return "\n".join(lines)
+    return "\n\n".join(parts) + "\n"
 
 
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
