@@ -125,13 +125,13 @@ def compare(
         most = max([splits, *(r.split + 1 for r in of_item)])
         row = {}
         for method in methods:
-            own = [r for r in of_item if r.method == method]
-            done = {r.split: values(r).get(item) for r in own if r.status == "done"}
+            of_method = [r for r in of_item if r.method == method]
+            done = {r.split: values(r).get(item) for r in of_method if r.status == "done"}
             row[method] = Figure(
                 values={split: value for split, value in done.items() if value is not None},
                 splits=1 if method == FLOOR else most,
-                timeouts=sum(r.status == "timeout" for r in own),
-                failures=sum(r.status == "failed" for r in own),
+                timeouts=sum(r.status == "timeout" for r in of_method),
+                failures=sum(r.status == "failed" for r in of_method),
                 quoted=quoted(method, item),
             )
         figures |= {(item, method): figure for method, figure in _marked(row, better).items()}

@@ -94,9 +94,9 @@ def _special(done: Sequence[Record]) -> list[str]:
 
     def changed(r: Record) -> str:
         members = _section(r, "training").get("members", 1)
-        own = r.config.get("options", {}).get("settings") or {}
+        changes = r.config.get("options", {}).get("settings") or {}
         said = [f"ensembles of {members} networks"] if members > 1 else []
-        return ", ".join([*said, *(f"{name} {value}" for name, value in own.items() if name != "members")])
+        return ", ".join([*said, *(f"{name} {value}" for name, value in changes.items() if name != "members")])
 
     return _by_method(done, changed)
 

@@ -1,4 +1,4 @@
-"""Cells in processes of their own, which can be killed when their time is up.
+"""Cells in separate processes, which can be killed when their time is up.
 
 A process reads cells as lines of JSON, and answers each with a line once its data are read and another with its record.
 It keeps the data sets that it has read, and ends when its input does, so that none outlives a parent that was killed.

@@ -50,12 +50,12 @@ def draw_run(path: Path, history: Path, task: Task, targets: Floats, predictions
 
 def _losses(panel: Any, rows: list[dict[str, str]]) -> None:
     for member in dict.fromkeys(row["member"] for row in rows):
-        own = [row for row in rows if row["member"] == member]
-        epochs = [int(row["epoch"]) for row in own]
+        of_member = [row for row in rows if row["member"] == member]
+        epochs = [int(row["epoch"]) for row in of_member]
         for key, colour in (("train_loss", "C0"), ("validation_loss", "C1")):
-            if own[0].get(key):
+            if of_member[0].get(key):
                 label = key.removesuffix("_loss") if member == rows[0]["member"] else None
-                panel.plot(epochs, [float(row[key]) for row in own], colour, lw=1, label=label)
+                panel.plot(epochs, [float(row[key]) for row in of_member], colour, lw=1, label=label)
     panel.set(xlabel="epoch", ylabel="loss", title="training", yscale="log")
     panel.legend()
 

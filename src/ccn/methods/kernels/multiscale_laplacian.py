@@ -17,7 +17,7 @@ graphs are compared by the features of the last level. Equal balls are computed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -124,8 +124,7 @@ class MultiscaleLaplacian(Kernel[Summary]):
     learned: tuple[_FeatureMap, ...] = field(default=(), repr=False, compare=False)
 
     def settings(self) -> dict[str, Any]:
-        own = ("levels", "ridge", "noise", "width", "anchors", "seed")
-        return {key: getattr(self, key) for key in own}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("labels", "learned")}
 
     def fit(self, graphs: Pack) -> MultiscaleLaplacian:
         """Draw the anchors from these graphs."""
