@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -18,6 +17,8 @@ import ccn
 from benchmarks.measure import build, cores, forward_only, interleaved, peak_memory
 from benchmarks.work import FEATURES, generated, molecules, regular
 from benchmarks.yardsticks import GIN, Naive, copy_of, training_step
+from ccn.files import write_json
+from ccn.reports.markup import Bold, markdown
 from ccn.training.batches import Batches
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,7 +52,7 @@ def machine() -> Row:
 
 
 def goals(graphs: list[ccn.Graph]) -> list[Row]:
-    """The figures that the engine is to reach, each beside its limit, on one core."""
+    """The goals of the engine, each with its limit, on one core."""
     b, gin, net = ccn.batch(graphs), GIN(graphs), _net()
     one, three = _net(order=1), _net(order=3)
     presets = {name: _net(contractions=name) for name in ("paper10", "all")}
@@ -79,12 +80,10 @@ def goals(graphs: list[ccn.Graph]) -> list[Row]:
 
     def row(what: str, value: float, limit: float, at_most: bool = True) -> Row:
         met = value <= limit if at_most else value >= limit
-        return {
-            "what": what,
-            "value": value,
-            "limit": ("at most " if at_most else "at least ") + f"{limit:g}",
-            "met": met,
-        }
+        return {"what": what, "value": value, "limit": f"at {'most' if at_most else 'least'} {limit:g}", "met": met}
+
+    def plain(what: str, value: float) -> Row:
+        return {"what": what, "value": value, "limit": "", "met": None}
 
     return [
         row("training step / GIN training step", t["step"] / t["gin step"], 4),
@@ -100,15 +99,15 @@ def goals(graphs: list[ccn.Graph]) -> list[Row]:
         row("one thread / two threads, 1,024 graphs", both["1"] / both["2"], 1.6, at_most=False),
         row("epoch in a new order / epoch of the same batches", epochs["shuffled"] / epochs["fixed"], 1.25),
         row("epoch without memory for batches / with it", epochs["beyond"] / epochs["fixed"], 1.5),
-        {"what": "counting, two processes / one: what two cores give", "value": cores(), "limit": "", "met": None},
-        {"what": "training step / copy of all activations", "value": t["step"] / t["copy"], "limit": "", "met": None},
-        {"what": "graphs a second, training", "value": len(graphs) / t["step"], "limit": "", "met": None},
-        {"what": "graphs a second, forward", "value": len(graphs) / t["forward"], "limit": "", "met": None},
+        plain("counting, two processes / one: what two cores give", cores()),
+        plain("training step / copy of all activations", t["step"] / t["copy"]),
+        plain("graphs per second, training", len(graphs) / t["step"]),
+        plain("graphs per second, forward", len(graphs) / t["forward"]),
     ]
 
 
 def _threaded(net: ccn.CCN, graphs: list[ccn.Graph], threads: int) -> Callable[[], None]:
-    """A training step with so many threads."""
+    """A training step with this many threads."""
     torch.set_num_threads(threads)  # before the batch is made: the size of its blocks depends on it
     step = _step(net, ccn.batch(graphs))
 
@@ -120,8 +119,8 @@ def _threaded(net: ccn.CCN, graphs: list[ccn.Graph], threads: int) -> Callable[[
 
 
 def _epochs(net: ccn.CCN, graphs: list[ccn.Graph]) -> dict[str, float]:
-    """Seconds of an epoch with batches that come again and are kept, that come in another order every time, and that
-    come again but are not kept, since there is no memory for them.
+    """Seconds of an epoch: with the same batches every time, kept in memory; in a new order every time; and with the
+    same batches, but no memory to keep them.
     """
     pack, rows = ccn.Pack.of(graphs), np.arange(len(graphs))
     kinds = {
@@ -139,7 +138,7 @@ def _epochs(net: ccn.CCN, graphs: list[ccn.Graph]) -> dict[str, float]:
 
 
 def sweep(graphs: list[ccn.Graph]) -> list[Row]:
-    """Forward and training step as multiples of the GIN training step on the same batch."""
+    """Forward pass and training step as multiples of the GIN training step on the same batch."""
     settings: list[tuple[str, int, Row]] = [
         *(
             (f"order {k}, {p}", 256, {"order": k, "contractions": p})
@@ -166,7 +165,7 @@ def sweep(graphs: list[ccn.Graph]) -> list[Row]:
 
 
 def real() -> list[Row]:
-    """The same on real molecules, where CCN_DATA has them."""
+    """Training step on real molecules as a multiple of GIN's, if CCN_DATA has them."""
     out = []
     for name in ("qm9", "hcep"):
         graphs = molecules(name)
@@ -179,7 +178,7 @@ def real() -> list[Row]:
 
 
 def _work(net: ccn.CCN, b: ccn.Batch) -> float:
-    """The work that the spec promises to be linear in: entries of pairs, of nodes, and of A within parts."""
+    """The work that a step should be linear in: entries of parent-child pairs, of nodes, and of A within parts."""
     total = 0.0
     from ccn.engine.maps import restrict
 
@@ -213,7 +212,7 @@ def _exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def plot(curves: dict[str, list[Row]]) -> dict[str, dict[str, float]]:
-    """One picture per curve; the fitted exponents against x and against the work."""
+    """Draw one picture per curve; returns the fitted exponents against x and against the work."""
     from matplotlib.figure import Figure
 
     fits = {}
@@ -234,49 +233,38 @@ def plot(curves: dict[str, list[Row]]) -> dict[str, dict[str, float]]:
     return fits
 
 
-def table(results: Row) -> str:
+def report(results: Row) -> str:
     """The results as Markdown."""
     m = results["machine"]
-    lines = [
-        "# Last results",
-        "",
+    met = {True: "yes", False: Bold("no"), None: ""}
+    goals = [[r["what"], f"{r['value']:,.2f}", r["limit"], met[r["met"]]] for r in results["goals"]]
+    multiples = [
+        [r["what"], f"{r['forward']:.2f}" if "forward" in r else "", f"{r['step']:.2f}"]
+        for r in (*results["sweep"], *results["real"])
+    ]
+    growth = [
+        [name, *(f"{fit[key]:.2f}" if key in fit else "" for key in ("against x", "against work"))]
+        for name, fit in results["exponents"].items()
+    ]
+    parts = [
+        "# Latest results",
         (
             f"{m['cpu']}, {m['cores']} cores, Python {m['python']}, PyTorch {m['torch']}, ccn {m['ccn']}; load before "
-            f"the run {m['load_before']:.2f}; {results['seconds']:.0f} s in all. Written by `make bench`."
+            f"the run {m['load_before']:.2f}; {results['seconds']:.0f} s in total. Written by `make bench`."
         ),
-        "",
         "## Goals: one core, float32, 16 channels, 2 levels, 26 contractions, 256 generated graphs",
-        "",
-        "| | measured | limit | met |",
-        "|---|---:|---|---|",
-    ]
-    word = {True: "yes", False: "**no**", None: ""}
-    lines += [f"| {r['what']} | {r['value']:,.2f} | {r['limit']} | {word[r['met']]} |" for r in results["goals"]]
-    lines += [
-        "",
+        markdown(["", "measured", "limit", "met"], goals, "lrll"),
         "## Multiples of the GIN training step on the same batch",
-        "",
-        "| | forward | training step |",
-        "|---|---:|---:|",
-    ]
-    lines += [f"| {r['what']} | {r['forward']:.2f} | {r['step']:.2f} |" for r in results["sweep"]]
-    lines += [f"| {r['what']} | | {r['step']:.2f} |" for r in results["real"]]
-    lines += [
-        "",
+        markdown(["", "forward", "training step"], multiples),
         "## Growth of the training step",
-        "",
-        "| against | exponent | exponent against the work |",
-        "|---|---:|---:|",
+        markdown(["against", "exponent", "exponent against the work"], growth),
+        "\n".join(f"![{name}](growth_{name}.png)" for name in results["exponents"]),
     ]
-    for name, fit in results["exponents"].items():
-        work = f"{fit['against work']:.2f}" if "against work" in fit else ""
-        lines.append(f"| {name} | {fit['against x']:.2f} | {work} |")
-    lines += ["", *(f"![{name}](growth_{name}.png)" for name in results["exponents"]), ""]
-    return "\n".join(lines)
+    return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
-    """Measure everything on one core (but for the comparison of threads) and write the results."""
+    """Measure everything on one core, except for the comparison of threads, and write the results."""
     torch.set_num_threads(1)
     RESULTS.mkdir(exist_ok=True)
     began = time.perf_counter()
@@ -294,8 +282,8 @@ def main() -> None:
         print(f"{name} done after {time.perf_counter() - began:.0f} s", flush=True)
     results["exponents"] = plot(results["growth"])
     results["seconds"] = time.perf_counter() - began
-    (RESULTS / "latest.json").write_text(json.dumps(results, indent=1) + "\n")
-    text = table(results)
+    write_json(RESULTS / "latest.json", results)
+    text = report(results)
     (RESULTS / "latest.md").write_text(text)
     print(text)
 

@@ -1,12 +1,11 @@
-"""Whole data sets, for orientation: ``python -m benchmarks.datasets`` with ``CCN_DATA`` set.
+"""Complete data sets, for orientation: ``python -m benchmarks.datasets`` with ``CCN_DATA`` set.
 
-Seconds to compile QM9 with hydrogens from SMILES, of its second load, and of one epoch on 80 % of QM9 and of NCI1 at
-order 2 with 16 channels, in a new order, on all cores. Writes ``results/datasets.json``.
+Seconds to compile QM9 with hydrogens from SMILES, to load it again, and for one epoch on 80 % of QM9 and of NCI1 at
+order 2 with 16 channels, in random order, on all cores. Writes ``results/datasets.json``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import time
@@ -19,6 +18,7 @@ import torch
 import ccn
 from benchmarks.yardsticks import training_step
 from ccn.datasets import Dataset
+from ccn.files import write_json
 from ccn.training.batches import Batches
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,9 +51,8 @@ def main() -> None:
             out.setdefault("QM9 with hydrogens", {})[key] = time.perf_counter() - began
         out["QM9 with hydrogens"] |= {"bytes_per_graph": data.pack.nbytes / len(data)} | epoch(data, 256)
     out["NCI1"] = epoch(ccn.datasets.load("NCI1"), 256)
-    text = json.dumps(out, indent=2)
-    print(text)
-    (RESULTS / "datasets.json").write_text(text + "\n")
+    write_json(RESULTS / "datasets.json", out)
+    print((RESULTS / "datasets.json").read_text())
 
 
 if __name__ == "__main__":

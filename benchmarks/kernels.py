@@ -1,8 +1,7 @@
-"""Our kernels beside GraKeL's: processor seconds for one Gram matrix, their ratio, and how far the two differ.
+"""Our kernels beside GraKeL's: processor seconds for one Gram matrix, their ratio, and the largest difference.
 
-Run with ``python -m benchmarks.kernels [DATASET:GRAPHS ..]``, by default on MUTAG and the first 1,000 graphs of NCI1;
-needs the extra ``compare``, and leaves ``results/kernels.md`` behind. A matrix that takes GraKeL more than
-100 of them is given up.
+Run with ``python -m benchmarks.kernels [DATASET:GRAPHS ..]``, by default on MUTAG and the first 1,000 graphs of NCI1.
+Needs the extra ``compare`` and writes ``results/kernels.md``. GraKeL is stopped after 100 seconds.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ccn.datasets import load
 from ccn.methods.kernels import WL, Graphlet, MultiscaleLaplacian, RandomWalk, ShortestPath, WLOptimalAssignment
+from ccn.reports.markup import markdown
 
 RESULTS = Path(__file__).parent / "results" / "kernels.md"
 LIMIT = 100
@@ -51,8 +51,8 @@ def pairs() -> dict[str, tuple[Any, Any]]:
     }
 
 
-def theirs(kernel: Any, graphs: list[Any], k: Any, ours: float) -> str:
-    """The cells of a row that are GraKeL's; whatever it raises is the result."""
+def theirs(kernel: Any, graphs: list[Any], k: Any, ours: float) -> list[str]:
+    """GraKeL's cells of a row: seconds or what it raises, the ratio, the largest difference."""
 
     def give_up(*_: Any) -> None:
         raise TimeoutError
@@ -62,42 +62,34 @@ def theirs(kernel: Any, graphs: list[Any], k: Any, ours: float) -> str:
     try:
         other, seconds = timed(lambda: kernel.fit_transform(graphs))
     except Exception as error:
-        return f"{f'over {LIMIT}' if isinstance(error, TimeoutError) else type(error).__name__} | | "
+        return [f"over {LIMIT}" if isinstance(error, TimeoutError) else type(error).__name__, "", ""]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return f"{seconds:.2f} | {seconds / ours:.1f} | {np.abs(k - other).max():.2g}"
+    return [f"{seconds:.2f}", f"{seconds / ours:.1f}", f"{np.abs(k - other).max():.2g}"]
 
 
-def rows(name: str, count: int | None) -> Iterator[str]:
+def table(name: str, count: int | None) -> str:
+    """All kernels on the first graphs of a data set, as Markdown."""
     pack = load(name).pack
     pack = pack.select(np.arange(len(pack) if count is None else count))
-    given = [
-        (
-            dict.fromkeys(map(tuple, g.entries.T.tolist()), 1),
-            dict(enumerate(g.features.argmax(dim=1).tolist())),
-            dict.fromkeys(map(tuple, g.entries.T.tolist()), 1),
-        )
-        for g in pack
-    ]
-    vectors = [(edges, dict(enumerate(g.features.tolist()))) for (edges, *_), g in zip(given, pack, strict=True)]
-    yield f"| {name}, {len(pack):,} graphs | ours, s | GraKeL, s | GraKeL / ours | largest difference |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
+    edges = [dict.fromkeys(map(tuple, g.entries.T.tolist()), 1) for g in pack]
+    labelled = [(e, dict(enumerate(g.features.argmax(dim=1).tolist())), e) for e, g in zip(edges, pack, strict=True)]
+    vectors = [(e, dict(enumerate(g.features.tolist()))) for e, g in zip(edges, pack, strict=True)]
+    rows = []
     for title, (kernel, other) in pairs().items():
         kernel.gram(pack)  # once before, so that nothing is compiled while the clock runs
         k, ours = timed(lambda kernel=kernel: kernel.gram(pack))  # type: ignore[misc]
-        told = vectors if isinstance(kernel, MultiscaleLaplacian) else given  # it compares numbers, not labels
-        yield f"| {title} | {ours:.3f} | {theirs(other, told, k, ours)} |"
+        given = vectors if isinstance(kernel, MultiscaleLaplacian) else labelled  # it compares numbers, not labels
+        rows.append([title, f"{ours:.3f}", *theirs(other, given, k, ours)])
+        print(*rows[-1], flush=True)
+    head = [f"{name}, {len(pack):,} graphs", "ours, s", "GraKeL, s", "GraKeL / ours", "largest difference"]
+    return markdown(head, rows)
 
 
 def main(*names: str) -> None:
-    lines = []
-    for given in names or ("MUTAG", "NCI1:1000"):
-        name, _, count = given.partition(":")
-        for line in rows(name, int(count) if count else None):
-            print(line, flush=True)
-            lines.append(line)
-        lines.append("")
-    RESULTS.write_text("\n".join(lines), encoding="utf-8")
+    chosen = [name.partition(":") for name in names or ("MUTAG", "NCI1:1000")]
+    tables = [table(name, int(count) if count else None) for name, _, count in chosen]
+    RESULTS.write_text("\n\n".join(tables) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How things are measured: medians of interleaved repeats, and peak memory in a process of its own."""
+"""Measurements: medians of interleaved repeats, and peak memory in a separate process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ccn.models import CCN
 
 
 def interleaved(work: Mapping[str, Callable[[], object]], repeats: int, budget: float = 20.0) -> dict[str, float]:
-    """Median seconds of each piece of work, all taken in turn, so that a slow moment of the machine hits all alike."""
+    """Median seconds of each piece of work, all run in turn, so that a slow moment of the machine affects all alike."""
     times: dict[str, list[float]] = {name: [] for name in work}
     began = time.perf_counter()
     for i in range(repeats + 2):
         for name, run in work.items():
             start = time.perf_counter()
             run()
-            if i >= 2:  # the first two are for warming up
+            if i >= 2:  # the first two are warm-up
                 times[name].append(time.perf_counter() - start)
         if i >= 4 and time.perf_counter() - began > budget:
             break
@@ -31,7 +31,7 @@ def interleaved(work: Mapping[str, Callable[[], object]], repeats: int, budget: 
 
 
 def forward_only(run: Callable[[], object]) -> Callable[[], None]:
-    """The same without recording for gradients."""
+    """The same without recording operations for gradients."""
 
     def quiet() -> None:
         with torch.no_grad():
@@ -50,7 +50,7 @@ print(n)
 
 
 def cores() -> float:
-    """How far two processes that only count get together, as a multiple of how far one gets: at best 2."""
+    """How far two processes that only count get together, as a multiple of how far one gets; at best 2."""
 
     def counted(processes: int) -> int:
         command = [sys.executable, "-c", _COUNT]

@@ -1,4 +1,4 @@
-"""What is measured on: generated molecule-like graphs and, where the data are at hand, real molecules."""
+"""The graphs that are measured on: generated molecule-like ones and, where the data are available, real molecules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everything is measured against, in the same run: a copy, a GIN, and the naive dense form."""
+"""What everything is compared with in the same run: a copy, a GIN, and the naive dense form."""
 
 from __future__ import annotations
 

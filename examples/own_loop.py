@@ -1,6 +1,6 @@
-"""CCN in a PyTorch loop of your own: it is a plain module from a batch of graphs to a tensor.
+"""CCN in a custom PyTorch training loop: it is a plain module from a batch of graphs to a tensor.
 
-Trains on half of MUTAG, which comes with the package, and prints the accuracy on the other half::
+Trains on half of MUTAG, which is included in the package, and prints the accuracy on the other half::
 
     python examples/own_loop.py
 """
@@ -13,13 +13,13 @@ import ccn
 
 
 def main(epochs: int = 15) -> float:
-    """Train for some epochs; the accuracy on graphs not trained on."""
+    """Train for some epochs and return the accuracy on held-out graphs."""
     torch.manual_seed(0)
     data = ccn.datasets.load("MUTAG")
     order = torch.randperm(len(data)).numpy()
     graphs, y = ccn.Pack.of(data.graphs), torch.from_numpy(data.targets).float()
 
-    # Index maps are made when a batch is first used and kept with it: make the batches once.
+    # What a network computes from the structure of a batch is cached with the batch: make the batches once.
     batches = [(graphs.select(rows).batch(), y[rows]) for rows in order[:94].reshape(-1, 47)]
     net = ccn.CCN(in_features=graphs.width, out_features=1, order=2, levels=2, channels=8, norm="batch")
     optimiser = torch.optim.Adam(net.parameters(), lr=0.01)
@@ -37,4 +37,4 @@ def main(epochs: int = 15) -> float:
 
 
 if __name__ == "__main__":
-    print(f"accuracy on 94 graphs not seen: {main():.2f}")
+    print(f"accuracy on 94 held-out graphs: {main():.2f}")

@@ -53,7 +53,7 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
         assert float(row["size"]) == len(row["smiles"]) + 0.25
     report = (run / "report.md").read_text()
     assert "| MAE |" in report
-    assert "90 %" in report
+    assert "90 % intervals" in report
 
 
 def test_classes_bad_rows_and_json(

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ccn.errors import ConfigurationError
-from ccn.methods import METHODS as KNOWN
-from ccn.paper.cells import METHODS, cells, cost, run_cell
+from ccn.methods.registry import METHODS
+from ccn.paper.cells import TABLES, cells, cost, parse_methods
 
 
-def test_every_method_of_the_registry_is_in_the_tables() -> None:
-    assert set(METHODS) == set(KNOWN)
+def test_every_method_of_the_registry_has_cells() -> None:
+    assert {c.method for c in cells("MUTAG")} == {*METHODS} - {"ccn"}
+
+
+def test_every_pair_of_a_set_of_graph_pairs_and_a_method_is_a_cell() -> None:
+    found = [(c.dataset, c.method) for c in cells("expressivity")]
+    assert len(found) == len(set(found)) == 5 * 18
+    assert {("BREC basic", "1-WL"), ("strongly regular", "3-WL"), ("circular skip links", "ccn-3, 4 levels")} < {*found}
+    assert {c.dataset for c in cells("all")} == {dataset for datasets in TABLES.values() for dataset in datasets}
 
 
 def test_order_three_is_for_small_data_sets() -> None:
@@ -25,32 +30,36 @@ def test_cheap_cells_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "methods", "splits", "said"),
+    ("name", "methods", "splits", "named"),
     [
-        ("nci", None, None, "'nci' is neither a table nor a data set; choose from kernels, hcep, qm9, expressivity"),
-        ("kernels", ["wll"], None, "'wll' is not one of kernels; choose from lasso"),
-        ("mutag", ["wl"], [-1], "splits are numbered from 0"),
-        ("NCI1", ["ccn-3-default"], None, "choose from"),
+        ("nci", None, None, "'nci'.* kernels, hcep, qm9, expressivity, all, MUTAG"),
+        ("kernels", ["wll"], None, "'wll'.* lasso, "),
+        ("mutag", ["wl"], [-1], "mutag"),
+        ("hcep", ["wl"], [1], "hcep.* MUTAG"),
+        ("NCI1", ["ccn-3-default"], None, "'ccn-3-default'.* ccn-2-default"),
     ],
 )
-def test_what_is_not_there_is_said(name: str, methods: list[str] | None, splits: list[int] | None, said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said):
+def test_unknown_names_and_splits_are_errors(
+    name: str, methods: list[str] | None, splits: list[int] | None, named: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=named):
         cells(name, methods, splits)
 
 
-def test_the_record_of_a_cell_says_what_decided_it() -> None:
-    (cell,) = cells("MUTAG", ["wl"], [1], seed=5, options={"wl": {"settings": {"depth": (1, 2)}, "C": (1.0, 10.0)}})
-    told: list[bool] = []
-    found = run_cell(cell, lambda: told.append(True))
-    assert told == [True]
-    assert found.key == ("MUTAG", "wl", 1)
-    assert (found.status, found.metric, found.seed) == ("done", "accuracy", 6)
-    assert found.test is not None
-    assert found.test > 0.6
-    assert found.config["rows"] == 150
-    assert found.config["chosen"][0]["depth"] in (1, 2)
-    again = run_cell(cell)
-    assert replace(again, seconds=found.seconds) == found
+def test_qm9_has_the_methods_of_the_paper_unless_others_are_named() -> None:
+    assert {c.method for c in cells("qm9")} == {"floor", "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default"}
+    assert [c.method for c in cells("qm9", ["gin"])] == ["gin"]
+
+
+def test_a_record_of_a_cell_has_its_options() -> None:
+    (cell,) = cells("MUTAG", ["wl"], [1], seed=5, options={"wl": {"C": 1.0}})
+    made = cell.record("failed", 1.5)
+    assert (made.key, made.metric, made.seed) == (("MUTAG", "wl", 1), "accuracy", 6)
+    assert made.config == {"options": {"C": 1.0}}
+
+
+def test_a_comma_before_a_space_is_part_of_a_name() -> None:
+    assert parse_methods("wl,ccn-2, 1 levels, ridge ,gin") == ["wl", "ccn-2, 1 levels, ridge", "gin"]
 
 
 def test_kernels_can_have_more_splits() -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from made_up import qm9, record
 
+from ccn.paper.comparison import Figure
+from ccn.paper.notes import fewer_rows, marks, timeouts
 from ccn.paper.tables import table
 from ccn.training.recipe import recipe, to_dict
 
@@ -19,15 +21,36 @@ def test_settings_that_a_data_set_changed_are_said() -> None:
 def test_what_the_paper_leaves_out_is_said() -> None:
     recipe = {"name": "paper", "training": {"batch_size": 64, "epochs": 100}}
     made = table("kernels", [record("NCI1", m, test=0.5, config={"recipe": recipe}) for m in ("ccn-1", "ccn-2")])
-    said = "ccn-1, ccn-2, where the paper says nothing: batches of 64 graphs, 100 epochs, a first width chosen on "
-    assert said + "validation from 4, 8, 16." in made.notes
+    (said,) = (note for note in made.notes if note.startswith("ccn-1, ccn-2, "))
+    assert "batches of 64 graphs, 100 epochs" in said
+    assert "4, 8, 16" in said
 
 
 def test_how_many_networks_there_are_for_several_targets_is_said() -> None:
     together = qm9("ccn-2", 0.3, chosen=[{}], targets="one network for all")
     made = table("qm9", [together, qm9("wl", 0.6, chosen=[{}] * 13), qm9("floor", 0.2)])
     assert "One network for all targets: ccn-2." in made.notes
-    assert "A model of its own for each target: wl." in made.notes
+    assert "One model per target: wl." in made.notes
+
+
+def test_marks_are_explained_where_they_occur() -> None:
+    assert marks([Figure()]) == []
+    assert [note[0] for note in marks([Figure(best=True), Figure(close=True)])] == ["B", "†"]
+
+
+def test_timeouts_have_their_range() -> None:
+    late = [record("NCI1", "ngf", s, status="timeout", seconds=x) for s, x in enumerate((1800.4, 30.0, 60.0))]
+    (note,) = timeouts(late)
+    assert "30 seconds to 30 minutes" in note
+    assert timeouts([record("NCI1", "ngf", test=0.5)]) == []
+
+
+def test_methods_with_fewer_rows_are_labelled() -> None:
+    some = [record("HCEP", m, test=1.0, metric="mae", config={"rows": n}) for m, n in (("wl", 500), ("gin", 4_000))]
+    labels, (note,) = fewer_rows(some, ["wl", "gin"])
+    assert labels == {"wl": "wl (500 training rows)"}
+    assert "4,000" in note
+    assert fewer_rows(some[1:], ["wl", "gin"]) == ({}, [])
 
 
 def test_a_recipe_that_has_changed_since_is_said() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from ccn.paper import runner, worker
-from ccn.paper.cells import Cell, cells, run_cell
+from ccn.paper.cells import Cell, cells
+from ccn.paper.experiment import run_cell
 from ccn.paper.records import Record, append, read
 from ccn.paper.runner import Board, run
 
@@ -96,7 +97,7 @@ def test_a_process_that_dies_costs_its_cell_only(tmp_path: Path) -> None:
     board = run([first, second], tmp_path, watch=kill)
     assert board.state[first.key] == "failed"
     assert board.state[second.key] == "done"
-    assert "ended with code -9" in {r.method: r for r in read(tmp_path)}["boosting"].details["error"]
+    assert "code -9" in {r.method: r for r in read(tmp_path)}["boosting"].details["error"]
 
 
 def test_an_interrupt_loses_the_running_cell_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,5 +56,5 @@ def test_equal_differences() -> None:
 
 
 def test_one_split_is_too_few() -> None:
-    with pytest.raises(CCNError, match="at least two"):
+    with pytest.raises(CCNError, match="1 and 1"):
         corrected_t_test([1.0], [2.0])

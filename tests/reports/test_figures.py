@@ -32,6 +32,11 @@ def test_every_task_has_one(task: Task, targets: object, predictions: object, tm
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_no_picture_of_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert not picture.draw_run(tmp_path / "x.png", [], Task("regression", ("a",)), None)
+
+
 def test_no_picture_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
     assert not picture.draw_run(tmp_path / "x.png", [], Task("regression", ("a",)), None)

@@ -70,8 +70,9 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
         for r in rows
     ]
     if markdown:  # without the last column, which depends on the machine
-        for line in (head, ["---", "---:", "---", "---:", "---:", "---", "---"], *cells):
-            print("| " + " | ".join(line) + " |")
+        from ccn.reports.markup import markdown as as_markdown
+
+        print(as_markdown(head, cells, "lrlrrll"))
         return
     for cell, row in zip(cells, rows, strict=True):
         cell.append(row["at_hand"] or ("no; can be fetched" if row["source"] else "no"))

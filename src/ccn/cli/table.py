@@ -44,7 +44,9 @@ def table(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
-    from ccn.paper.formats import as_csv, as_latex, as_markdown, cells_of, draw, embed
+    from ccn.paper.formats import as_csv, as_latex, as_markdown
+    from ccn.paper.pages import embed
+    from ccn.paper.plot import draw
     from ccn.paper.records import read
     from ccn.paper.tables import NAMES
     from ccn.paper.tables import table as make
@@ -54,7 +56,7 @@ def table(
     records = read(results)
     made = [make(n, records) for n in (NAMES if name.lower() == "all" else [name])]
     for empty in (t for t in made if not any(f.values for f in t.figures.values())):
-        say(False)(f"{empty.name}: {results} has no figures of ours yet; ccn reproduce {cells_of(empty)} makes some")
+        say(False)(f"{empty.name}: {results} has no figures of ours yet; {empty.command} makes some")
     if update is not None:
         if format not in (None, "markdown") or output is not None:
             raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")

@@ -1,4 +1,4 @@
-"""The graph isomorphism network (Xu et al. 2019) of PyTorch Geometric, a reference that users know."""
+"""The graph isomorphism network (Xu et al. 2019) of PyTorch Geometric, as a well-known reference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["GIN", "FittedGIN", "GraphIsomorphismNetwork"]
 
 
 def _pyg() -> Any:
-    """The layers of PyTorch Geometric, or an error that says how to install it."""
+    """Import the layers of PyTorch Geometric, or say how to install it."""
     try:
         from torch_geometric import nn as layers
     except ImportError:

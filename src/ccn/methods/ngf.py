@@ -1,12 +1,12 @@
 """Neural graph fingerprints (Duvenaud et al. 2015).
 
-In each layer a vertex takes the sum of its own and its neighbours' features through a matrix that depends on its
-degree, and every layer writes into the fingerprint of the graph:
+Each layer multiplies the sum of the features of a vertex and its neighbours by a matrix that depends on the degree of
+the vertex, and adds to the fingerprint of the graph:
 
     h_l(v) = relu(W_l[deg v] (h_{l-1}(v) + sum over neighbours u of h_{l-1}(u)) + b_l[deg v])
     f      = sum over layers l and vertices v of softmax(V_l h_l(v))
 
-A dense layer reads the fingerprint. Layer 0 are the features given.
+Layer 0 has the given features; a dense layer reads the fingerprint.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class NGF(nn.Module):
     Args:
         in_features: width of the vertex features.
         out_features: width of the output.
-        layers: layers above the features.
+        layers: number of layers above the features.
         hidden: width of their features.
-        length: of the fingerprint.
-        degrees: a vertex with more neighbours than this counts as having so many.
+        length: length of the fingerprint.
+        degrees: the largest degree with a matrix; vertices of larger degree use it too.
 
     """
 
@@ -83,13 +83,13 @@ class NGF(nn.Module):
 
 
 def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Tensor:
-    """Every row through the matrix of its degree: through all, of which one is kept.
+    """Multiply every row by the matrix of its degree.
 
-    Features are so narrow that one product for all degrees is faster than to sort the rows.
+    Features are so narrow that multiplying by the matrices of all degrees is faster than sorting the rows.
     """
     every = torch.addmm(bias.flatten(), near, weight.flatten(0, 1).T).unflatten(1, bias.shape)
-    own: Tensor = every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0]
-    return own
+    chosen: Tensor = every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0]
+    return chosen
 
 
 class FittedNGF(FittedNetworks):

@@ -1,10 +1,10 @@
 """PSCN, convolution over the neighbourhoods of a sequence of vertices (Niepert et al. 2016).
 
-A graph becomes ``width`` patches of ``patch`` vertices each. The vertices of the sequence come in the order of their
-betweenness, those that are equal in it by a canonical numbering of the graph. The patch of a vertex is the smallest
-ball around it with enough vertices, in the order of distance and, at one distance, of a canonical numbering of the
-ball itself; what is beyond ``patch`` is cut, what is missing is zero. Canonical numberings come from igraph. They
-make the order the same for all numberings of one graph, up to automorphisms.
+A graph becomes ``width`` patches of ``patch`` vertices each. The sequence orders vertices by betweenness, and those of
+equal betweenness by a canonical numbering of the graph. The patch of a vertex is the smallest ball around it with
+enough vertices, ordered by distance and, at equal distance, by a canonical numbering of the ball; it is truncated to
+``patch`` vertices or padded with zeros. Canonical numberings come from igraph. They make the order independent of how
+the graph is numbered, up to automorphisms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PATCH = 10  # vertices of a patch, in the paper
 
 
 def _igraph() -> Any:
-    """The package igraph, or an error that says how to install it."""
+    """Import igraph, or say how to install it."""
     try:
         import igraph
     except ImportError:
@@ -44,23 +44,23 @@ def _igraph() -> Any:
 
 @cache
 def _numbers_places() -> bool:
-    """Whether this igraph's permutations hold the new place of each vertex, as before 1.0, or the vertex of each place.
+    """Whether igraph's permutations hold the new index of each vertex, as before 1.0, or the vertex at each index.
 
-    Either way ``permute_vertices`` understands them; the middle of a path tells which it is.
+    ``permute_vertices`` uses the same convention; the middle of a path tells which it is.
     """
     path = _igraph().Graph(n=3, edges=[(0, 1), (1, 2)])
     return bool(path.permute_vertices([2, 0, 1]).degree(0) == 2)
 
 
 def _canonical(graph: Any, key: Int) -> Int:
-    """The vertices of a graph of igraph, sorted by their keys and, where these are equal, canonically."""
+    """The vertices of an igraph graph, sorted by their keys and, where these are equal, canonically."""
     found = np.array(graph.canonical_permutation(color=key.tolist()))
     order = np.argsort(found) if _numbers_places() else found
     return order[np.argsort(key[order], kind="stable")]
 
 
 def sequence(graph: Any, label: Int) -> Int:
-    """The vertices of a graph of igraph, the most central first; ``label`` numbers their features."""
+    """The vertices of an igraph graph, the most central first; ``label`` numbers their features."""
     _, rank = np.unique(-np.round(graph.betweenness(), 6), return_inverse=True)
     return _canonical(graph, rank * (label.max() + 1) + label)
 
@@ -78,7 +78,7 @@ def _patch(graph: Any, label: Int, root: int, size: int) -> Int:
 
 
 def patches(pack: Pack, width: int, size: int) -> Pack:
-    """Every graph as ``width`` vertices without edges, the features of each being those of its patch side by side."""
+    """Every graph as ``width`` vertices without edges, each with the concatenated features of its patch."""
     igraph = _igraph()
     whole = pack.compact()
     a = whole.arrays
@@ -108,10 +108,10 @@ class PSCN(nn.Module):
     Args:
         in_features: width of the vertex features.
         out_features: width of the output.
-        width: patches of a graph.
-        patch: vertices of a patch.
-        channels: of the convolution over patches and of that over the sequence.
-        field: patches that the second convolution sees at a time.
+        width: number of patches per graph.
+        patch: number of vertices per patch.
+        channels: of the convolution over each patch and of that over the sequence.
+        field: kernel size of the second convolution, in patches.
         hidden: width of the dense layer.
         dropout: before the output.
 
@@ -131,7 +131,7 @@ class PSCN(nn.Module):
         super().__init__()
         field = min(field, width)
         self.shape = (width, patch * in_features)
-        # A convolution with as large a stride as field is a linear map of every patch.
+        # A convolution whose stride is its kernel size is a linear map of every patch.
         self.first = nn.Linear(patch * in_features, channels[0])
         self.second = nn.Conv1d(channels[0], channels[1], field)
         self.read = nn.Sequential(

@@ -1,1 +1,1 @@
-"""The paper's experiments: protocol, cells, records, tables beside the paper's figures. Imports methods and runs."""
+"""The paper's experiments: cells, records, and tables of our results beside the paper's. Imports methods and runs."""

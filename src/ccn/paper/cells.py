@@ -1,90 +1,62 @@
-"""The cells of the paper's tables: a method on one split of a data set, and what is done in each.
+"""The cells of the paper's tables: a method on one split of a data set.
 
-Splits are those of :func:`ccn.datasets.splits.paper_splits`, and one random split of the large data sets. Whatever
-a method chooses, it chooses on training and validation rows.
+:mod:`ccn.paper.experiment` runs a cell, :mod:`ccn.paper.runner` runs many.
 """
 
 from __future__ import annotations
 
 import re
-import shutil
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ccn.errors import ConfigurationError, FileError
-from ccn.files import cache_folder, digest
-from ccn.paper.records import Key, Record, Status
+from ccn.errors import ConfigurationError
+from ccn.methods.registry import METHODS as _REGISTERED
+from ccn.paper.records import METRICS, Key, Record, Status
+from ccn.version import __version__
 
-if TYPE_CHECKING:
-    from ccn.datasets import Dataset
-    from ccn.datasets.splits import Split
-    from ccn.graphs.ragged import Int
-    from ccn.learning.model import Model
-    from ccn.methods.method import Outcome
-
-__all__ = ["FLOOR", "KERNEL_ROWS", "METHODS", "SETTINGS", "SPLITS", "TABLES", "Cell", "cells", "cost", "run_cell"]
-
-KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
-"""Training rows of kernel methods: with twice as many the Gram matrices of a grid, and the making of one of them, need
-nearly 20 GB, and on QM9 there is a machine for each of 13 targets."""
+__all__ = [
+    "FLOOR",
+    "METHODS",
+    "RANDOM_NETWORKS",
+    "SPLITS",
+    "TABLES",
+    "WL_TESTS",
+    "Cell",
+    "cells",
+    "cost",
+    "parse_methods",
+]
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
-
-SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
-    **{("ccn-2-default", name): {"members": 5} for name in ("MUTAG", "PTC_MR", "PTC")},
-    **{("ccn-2-default", name): {"members": 3} for name in ("NCI1", "NCI109")},
-    ("ccn-2-default", "HCEP"): {"levels": 3, "loss": "mae", "epochs": 60},
-    ("ccn-3-default", "HCEP"): {"loss": "mae", "epochs": 8},
-}
-"""What a method changes in its recipe on a data set; ``docs/results.md`` tells how it was chosen."""
-
-# From cheap to dear, with the rough seconds of a cell of 1,000 graphs; only their ratios matter.
-_SECONDS = {
-    "floor": 1.0,
-    "ridge": 1.0,
-    "lasso": 2.0,
-    "wl": 20.0,
-    "wl-edge": 21.0,
-    "wl-oa": 40.0,
-    "shortest-path": 15.0,
-    "graphlet": 25.0,
-    "random-walk": 30.0,
-    "forest": 100.0,
-    "multiscale-laplacian": 100.0,
-    "boosting": 200.0,
-    "ngf": 200.0,
-    "gin": 220.0,
-    "pscn": 150.0,
-    "ccn-2-kernel": 60.0,
-    "ccn-1": 500.0,
-    "ccn-2-default": 600.0,
-    "ccn-2": 900.0,
-    "ccn-3-default": 6000.0,
-}
-METHODS = (
-    *("lasso", "ridge", "forest", "boosting", "wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk"),
-    *("multiscale-laplacian", "ngf", "pscn", "gin", "ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default", "ccn-2-kernel"),
-)
-"""All methods, in the order of the tables."""
-_ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
-_GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
-_LARGE = ("HCEP", "QM9")
-FLOOR = "floor"
-"""What no method that sees the heavy skeleton of QM9 can get below; no method itself."""
-_QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
-
 TABLES: dict[str, tuple[str, ...]] = {
     "kernels": ("MUTAG", "PTC_MR", "PTC", "NCI1", "NCI109"),
     "hcep": ("HCEP",),
     "qm9": ("QM9",),
-    "expressivity": (),
+    "expressivity": ("BREC basic", "BREC regular", "BREC extension", "circular skip links", "strongly regular"),
 }
-"""The data sets of each table; those of expressivity are known to :mod:`ccn.paper.expressivity`."""
+"""The data sets of each table; those of expressivity are sets of pairs of graphs."""
+FLOOR = "floor"
+"""A lower bound in place of a method: the least error of any function of the heavy atoms and bonds of QM9."""
+METHODS = tuple(name for name in _REGISTERED if name != "ccn")
+"""The methods in the order of the tables; ``ccn`` is another name of ``ccn-2-default``."""
+WL_TESTS = ("1-WL", "3-WL")
+RANDOM_NETWORKS = {f"ccn-{order}, {levels} levels": (order, levels) for order in range(4) for levels in range(1, 5)}
+"""Order and number of levels of the networks that tell pairs of graphs apart."""
+
+_QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
+_ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
+_GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
+# Rough seconds of a cell of 1,000 graphs, of which only the ratios matter; other methods take about 30.
+_SECONDS = {
+    1.0: (FLOOR, "ridge"),
+    2.0: ("lasso",),
+    150.0: ("forest", "boosting", "multiscale-laplacian", "ngf", "pscn", "gin"),
+    600.0: ("ccn-1", "ccn-2", "ccn-2-default"),
+    6000.0: ("ccn-3-default",),
+}
 
 
 @dataclass(frozen=True)
@@ -92,8 +64,8 @@ class Cell:
     """A method on one split of a data set.
 
     Attributes:
-        seed: of the method.
-        options: of the method, in place of those of the experiment.
+        seed: random seed of the method.
+        options: options of the method that replace those of the experiment.
 
     """
 
@@ -106,25 +78,24 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What names the cell in the records."""
+        """What identifies the cell among the records."""
         return self.dataset, self.method, self.split
 
     @property
     def metric(self) -> str:
         """What is measured."""
-        return {"hcep": "mae", "qm9": "scaled mae", "expressivity": "pairs"}.get(self.table, "accuracy")
+        return METRICS[self.table]
 
     def file(self, results: Path) -> Path:
-        """Where its record is kept."""
+        """The file of its record in a results folder."""
         return results / self.table / f"{self.dataset.replace(' ', '-')}.jsonl"
 
     def record(self, status: Status, seconds: float, **more: Any) -> Record:
         """A record of this cell."""
-        from ccn.version import __version__
-
         empty: dict[str, Any] = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
-        own = {k: v for k, v in asdict(self).items() if k not in ("table", "options")}
-        return Record(**own, status=status, metric=self.metric, seconds=seconds, version=__version__, **(empty | more))
+        where: dict[str, Any] = {"dataset": self.dataset, "method": self.method, "split": self.split, "seed": self.seed}
+        how: dict[str, Any] = {"status": status, "metric": self.metric, "seconds": seconds, "version": __version__}
+        return Record(**where, **how, **(empty | more))
 
 
 def cells(
@@ -134,12 +105,12 @@ def cells(
     seed: int = 0,
     options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Cell]:
-    """The cells of a table, of one data set or of ``all``, the cheap ones first.
+    """The cells of a table, of one data set or of ``all``, the cheapest first.
 
     Args:
-        name: case is ignored.
-        methods: those wanted; by default the ones of the table.
-        splits: those wanted; by default ten where the paper has ten, of which there can be more, and one elsewhere.
+        name: of the table or data set, in upper or lower case.
+        methods: by default those of the table.
+        splits: by default the first ten of the data sets of graph kernels, which have more, and the only one of others.
         seed: is added to the number of the split.
         options: of methods, by their names.
 
@@ -156,10 +127,21 @@ def cells(
     ]
     if not made:
         raise ConfigurationError(
-            f"{name}: there is no such cell; splits are numbered from 0 for kernels and 0 alone elsewhere, and "
-            f"ccn-3-default is for {', '.join(_ORDER_3)}"
+            f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, and other "
+            "data sets have split 0 only"
         )
     return sorted(made, key=cost)
+
+
+def cost(cell: Cell) -> float:
+    """Roughly how long a cell takes, in arbitrary units."""
+    seconds = next((seconds for seconds, methods in _SECONDS.items() if cell.method in methods), 30.0)
+    return seconds * _GRAPHS.get(cell.dataset, 500) / 1000
+
+
+def parse_methods(text: str) -> list[str]:
+    """Names between commas; a comma followed by a space is part of a name."""
+    return [name.strip() for name in re.split(r",(?! )", text) if name.strip()]
 
 
 def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
@@ -168,173 +150,31 @@ def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
     return range(SPLITS) if wanted is None else [i for i in wanted if i >= 0]
 
 
-def cost(cell: Cell) -> float:
-    """Roughly how long a cell takes, in no unit."""
-    return _SECONDS.get(cell.method, 60.0) * _GRAPHS.get(cell.dataset, 500) / 1000
-
-
 def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
-    """(table, data set, method) of what is asked for."""
-    found = [r for r in _learned() if name.lower() in ("all", r[0].lower(), r[1].lower())]
-    if not found or name.lower() == "all":
-        from ccn.paper import expressivity
-
-        told = [("expressivity", *row) for row in expressivity.cells()]
-        found += [r for r in told if name.lower() in ("all", r[0], r[1].lower())]
-        if not found:
-            sets = dict.fromkeys(row[1] for row in [*_learned(), *told])
-            raise ConfigurationError(
-                f"{name!r} is neither a table nor a data set; choose from {', '.join([*TABLES, 'all', *sets])}"
-            )
-    if methods is None:
-        return [r for r in found if r[1] != "QM9" or r[2] in _QM9]
-    there = list(dict.fromkeys(row[2] for row in found))
-    for method in methods:
-        if method not in there:
-            raise ConfigurationError(f"method {method!r} is not one of {name}; choose from {', '.join(there)}")
-    return [r for r in found if r[2] in methods]
-
-
-def _learned() -> list[tuple[str, str, str]]:
-    """The same of all tables in which something is learned."""
-    return [
+    """Table, data set and method of the cells asked for."""
+    asked = name.lower()
+    found = [
         (table, dataset, method)
         for table, datasets in TABLES.items()
         for dataset in datasets
-        for method in (*METHODS, FLOOR)
-        if (method != "ccn-3-default" or dataset in _ORDER_3) and (method != FLOOR or dataset == "QM9")
+        if asked in ("all", table, dataset.lower())
+        for method in _methods(dataset)
     ]
+    if not found:
+        known = [*TABLES, "all", *(dataset for datasets in TABLES.values() for dataset in datasets)]
+        raise ConfigurationError(f"{name!r} is neither a table nor a data set; choose from {', '.join(known)}")
+    if methods is None:
+        return [row for row in found if row[1] != "QM9" or row[2] in _QM9]
+    offered = list(dict.fromkeys(method for _, _, method in found))
+    for method in methods:
+        if method not in offered:
+            raise ConfigurationError(f"method {method!r} is not one of {name}; choose from {', '.join(offered)}")
+    return [row for row in found if row[2] in methods]
 
 
-def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
-    """Do what a cell says; ``began`` is called once the data are read."""
-    if cell.table == "expressivity":
-        from ccn.paper import expressivity
-
-        began()
-        start = time.monotonic()
-        apart, pairs = expressivity.run(cell.dataset, cell.method, seed=cell.seed)
-        details = {"apart": apart, "pairs": pairs}
-        config = expressivity.settings(cell.method)
-        return cell.record("done", time.monotonic() - start, test=float(apart), config=config, details=details)
-    return _bound(cell, began) if cell.method == FLOOR else _learn(cell, began)
-
-
-def _bound(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.paper.floor import floor
-
-    data = _data(cell.dataset, features="element", hydrogens=False)
-    began()
-    start = time.monotonic()
-    details = floor(data)
-    found = sum(m / s for m, s in zip(details["mae"], details["scale"], strict=True)) / len(details["mae"])
-    return cell.record("done", time.monotonic() - start, test=found, config={}, details=details)
-
-
-def _learn(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.learning.examples import Examples
-    from ccn.methods.kernel_machine import KERNELS
-    from ccn.methods.method import fit
-    from ccn.methods.registry import make_method
-    from ccn.training.execution import Execution
-
-    options: dict[str, Any] = {"random_state": cell.seed}
-    if cell.method in KERNELS and cell.dataset in KERNEL_ROWS:
-        options["max_rows"] = KERNEL_ROWS[cell.dataset]
-    if (cell.method, cell.dataset) in SETTINGS:
-        options["settings"] = SETTINGS[cell.method, cell.dataset]
-    options |= cell.options
-    given = {key: value for key, value in options.items() if key != "random_state"}
-    method = make_method(cell.method, classification=cell.table == "kernels", seed=options["random_state"], **given)
-    reads = method.reads()
-    molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
-    data = _data(cell.dataset, **molecules)
-    split = _split(data, cell)
-    began()
-    start = time.monotonic()
-    examples = Examples.of_dataset(data, split.train, split.validation)
-    folder = _checkpoints(cell, repr(method))
-    try:
-        model, outcome = fit(method, examples, Execution(folder=folder, resume=True))
-    except FileError:
-        if not folder.exists():
-            raise
-        shutil.rmtree(folder)  # checkpoints of other data
-        model, outcome = fit(method, examples, Execution(folder=folder, resume=True))
-    (chosen_by, _), (found, details) = (_figures(model, data, split, rows) for rows in (split.validation, split.test))
-    record = cell.record(
-        "done",
-        time.monotonic() - start + outcome.earlier,
-        validation=chosen_by[cell.metric],
-        test=found[cell.metric],
-        config={"options": options, **_config(outcome, len(split.train), molecules)},
-        details=details,
-    )
-    shutil.rmtree(folder, ignore_errors=True)
-    return record
-
-
-def _checkpoints(cell: Cell, method: str) -> Path:
-    """Where the networks of a cell leave their checkpoints: one that is killed resumes from them."""
-    return cache_folder() / "cells" / digest(repr(cell), method)[:16]
-
-
-@lru_cache(maxsize=2)
-def _data(name: str, **options: Any) -> Dataset:
-    """The data set of a process, read once."""
-    from ccn.datasets import load
-
-    if name in _LARGE:
-        options["progress"] = False
-    data = load(name, draw=50_000 if name == "HCEP" else None, **options)
-    # Without the rows that were not drawn: what is shared by all splits is shared by these graphs.
-    return replace(data, graphs=data.pack.compact())
-
-
-def _split(data: Dataset, cell: Cell) -> Split:
-    from ccn.datasets.splits import random_split, stratified_split
-
-    if cell.table == "kernels":
-        return stratified_split(data.targets[:, 0], seed=(0, cell.split))  # one of paper_splits
-    return random_split(len(data), seed=(0, cell.split))
-
-
-def _figures(model: Model, data: Dataset, split: Split, rows: Int) -> tuple[dict[str, float], dict[str, Any]]:
-    """The metrics on a part, and those of each target, in its units."""
-    import numpy as np
-
-    from ccn.learning.metrics import score
-
-    targets, predicted = data.targets[rows], model.predict(data.pack.select(rows)).mean
-    if data.task == "classification":
-        return {"accuracy": score(targets, predicted.argmax(axis=1)[:, None], classification=True)}, {}
-    error = predicted - targets
-    mae, scale = np.abs(error).mean(axis=0), data.targets[split.train].std(axis=0)
-    return {"mae": float(mae.mean()), "scaled mae": float((mae / scale).mean())}, {
-        "targets": list(data.target_names),
-        "mae": mae.tolist(),
-        "rmse": np.sqrt((error**2).mean(axis=0)).tolist(),
-        "scale": scale.tolist(),
-    }
-
-
-def _config(outcome: Outcome, rows: int, molecules: Mapping[str, Any]) -> dict[str, Any]:
-    """What decided the result, as plain data."""
-    from ccn.learning.plain import plain
-    from ccn.methods.kernel_machine import FittedKernelMachine
-    from ccn.methods.network import FittedNetworks
-    from ccn.training.recipe import to_dict
-
-    fitted = outcome.fitted
-    out: dict[str, Any] = {"rows": len(fitted.graphs) if isinstance(fitted, FittedKernelMachine) else rows, **molecules}
-    out["chosen"] = plain([dict(c) for c in outcome.chosen])
-    if isinstance(fitted, FittedNetworks) and fitted.recipe is not None:
-        out["recipe"] = to_dict(fitted.recipe)
-        out["targets"] = "one network for all"
-        out["epochs"] = len(outcome.history[0])
-    return out
-
-
-def parse_methods(text: str) -> list[str]:
-    """Names between commas; a comma before a blank is part of a name."""
-    return [name.strip() for name in re.split(r",(?! )", text) if name.strip()]
+def _methods(dataset: str) -> list[str]:
+    """All methods that can be run on a data set."""
+    if dataset in TABLES["expressivity"]:
+        return [*WL_TESTS, *RANDOM_NETWORKS]
+    found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]
+    return [*found, FLOOR] if dataset == "QM9" else found

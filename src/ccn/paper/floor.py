@@ -1,7 +1,7 @@
-"""What no method can get below that sees labelled graphs only: equal graphs have different targets.
+"""The least error of any method that sees labelled graphs only, since equal graphs have different targets.
 
 A function of the graph gives one value to all molecules with the same labelled skeleton. The least mean absolute error
-takes the median of their targets, the least mean squared error the mean.
+is that of the median of their targets, the least mean squared error that of the mean.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _FIRST = 3  # atomic number of the first label: hydrogens and dummies are specia
 
 
 def classes(graphs: Pack) -> Int:
-    """(graphs,) numbers, equal where graphs with their vertex features are isomorphic; edge features do not count."""
+    """(graphs,) integers, equal for graphs that are isomorphic with their vertex features; without edge features."""
     from rdkit import Chem
 
     _, labels = np.unique(graphs.arrays["features"], axis=0, return_inverse=True)
     elements = (_FIRST + labels.reshape(-1)).tolist()
     if max(elements, default=0) > 118:
-        raise DataError(f"{max(elements) - _FIRST + 1} distinct labels of vertices are too many to compare graphs by")
+        raise DataError(f"{max(elements) - _FIRST + 1} distinct vertex labels are too many to compare graphs by")
     arrays = graphs.arrays
     row, column = arrays["row"].tolist(), arrays["column"].tolist()
     vertex, entry = arrays["vertex_start"].tolist(), arrays["entry_start"].tolist()
@@ -52,7 +52,7 @@ def floor(data: Dataset) -> dict[str, Any]:
     """The least errors of any function of the graphs and vertex features, over all graphs of a regression.
 
     Returns the ``details`` of a record: ``targets``, ``mae`` and ``rmse`` per target in its unit, ``scale`` (the
-    deviation of the target), and how many different graphs there are.
+    standard deviation of the target), and the number of distinct graphs.
     """
     group = classes(data.pack)
     order = np.argsort(group, kind="stable")
@@ -63,10 +63,5 @@ def floor(data: Dataset) -> dict[str, Any]:
         mae.append(sum(float(np.abs(p - np.median(p)).sum()) for p in parts) / len(y))
         rmse.append((sum(float(((p - p.mean()) ** 2).sum()) for p in parts) / len(y)) ** 0.5)
     scale: NDArray[np.float64] = data.targets.std(axis=0)
-    return {
-        "targets": list(data.target_names),
-        "mae": mae,
-        "rmse": rmse,
-        "scale": scale.tolist(),
-        "graphs": len(parts),
-    }
+    errors = {"mae": mae, "rmse": rmse, "scale": scale.tolist()}
+    return {"targets": list(data.target_names), **errors, "graphs": len(parts)}

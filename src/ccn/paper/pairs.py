@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Graph
+from ccn.paper.cells import TABLES
 
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = ["DATASETS", "pairs"]
-
-DATASETS = ("BREC basic", "BREC regular", "BREC extension", "circular skip links", "strongly regular")
+__all__ = ["circular_skip_links", "pairs", "strongly_regular"]
 
 _SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # on 41 vertices no two of these give isomorphic graphs
 
@@ -22,15 +21,15 @@ Pairs = tuple[list[Graph], list[tuple[int, int]]]
 
 
 def pairs(dataset: str) -> Pairs:
-    """The graphs of a set, each once and without features, and the pairs of them, by number.
+    """The graphs of a set, each once and without features, and the pairs of them, by index.
 
-    * ``BREC ..``: one category of the pairs at hand, as they are given.
+    * ``BREC ..``: one category of the pairs of BREC.
     * ``circular skip links``: cycles of 41 vertices with links that skip 2, 3, 4, 5, 6, 9, 11, 12, 13 or 16 of them;
       every pair.
     * ``strongly regular``: every pair with equal parameters among those of :func:`strongly_regular`.
     """
-    if dataset not in DATASETS:
-        raise ConfigurationError(f"dataset={dataset!r}: choose one of {', '.join(DATASETS)}")
+    if dataset not in TABLES["expressivity"]:
+        raise ConfigurationError(f"dataset={dataset!r}: choose one of {', '.join(TABLES['expressivity'])}")
     if dataset.startswith("BREC"):
         return _brec(dataset.removeprefix("BREC "))
     families = strongly_regular() if dataset == "strongly regular" else [circular_skip_links(41, _SKIPS)]

@@ -1,7 +1,6 @@
-"""What is known of a cell once it has run: one line of JSON in an append-only file below the results folder.
+"""Records of cells that have run: one line of JSON each, in append-only files below the results folder.
 
-A line that a killed process left unfinished is passed over, and a later record of a cell takes the place of an
-earlier one.
+A line that a killed process left unfinished is skipped, and a later record of a cell replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -11,15 +10,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from ccn.errors import FileError
 from ccn.files import json_safe, lock
 
-__all__ = ["Key", "Record", "Status", "append", "newest", "read"]
+__all__ = ["METRICS", "Key", "Record", "Status", "append", "newest", "read"]
 
 Key = tuple[str, str, int]
 Status = Literal["done", "timeout", "failed"]
+METRICS = {"kernels": "accuracy", "hcep": "mae", "qm9": "scaled mae", "expressivity": "pairs"}
+"""The metric of each table."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,11 @@ class Record:
     """How a method did on one split of a data set.
 
     Attributes:
-        metric: ``accuracy``, ``mae``, ``scaled mae`` or ``pairs``.
+        metric: one of :data:`METRICS`.
         validation, test: the metric on these parts, None where there is none.
         seconds: of fitting and predicting.
         version: of ccn.
-        config: the settings as they were resolved, what was chosen on validation, the training rows used.
+        config: the resolved settings, what was chosen on validation, the number of training rows.
         details: figures of each target, or the error of a cell that failed.
 
     """
@@ -51,22 +52,22 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """What names the cell."""
+        """What identifies the cell."""
         return self.dataset, self.method, self.split
 
 
 _FIELDS = tuple(f.name for f in fields(Record))
-_METRICS = ("accuracy", "mae", "scaled mae", "pairs")
-_METRIC_OF = {"HCEP": "mae", "QM9": "scaled mae"}
 
 
 def append(path: Path, record: Record) -> None:
-    """Write one line, whole and on disk before this returns; several processes may do so at once."""
+    """Write one line, complete and on disk before this returns; several processes may do so at once."""
     line = json.dumps(json_safe(asdict(record)), allow_nan=False).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     with lock(path), path.open("a+b") as file:
-        if file.seek(0, os.SEEK_END) and not _ends_whole(file):
-            line = b"\n" + line  # a killed process left half a line
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                line = b"\n" + line  # a killed process left an unfinished line
         file.write(line)
         file.flush()
         os.fsync(file.fileno())
@@ -101,35 +102,34 @@ def _parse(line: bytes, where: str) -> Record | None:
     if not isinstance(data, dict) or not set(_FIELDS[:-2]) <= set(data):
         raise FileError(f"{where}: not a record of an experiment; keep other files out of the results folder")
     record = Record(**{name: data[name] for name in _FIELDS if name in data})
-    if (wrong := _wrong(record)) is not None:
-        raise FileError(
-            f"{where}: not a record of an experiment: {wrong} has a wrong value; mend the line or take it out"
-        )
+    for name, valid in _checks(record).items():
+        if not valid:
+            raise FileError(
+                f"{where}: not a record of an experiment: {name} has an invalid value; correct or remove the line"
+            )
     return record
 
 
-def _wrong(record: Record) -> str | None:
-    """The field, if any, whose value is not of the kind that tables are made from."""
-    for name in ("dataset", "method", "version"):
-        if not isinstance(getattr(record, name), str):
-            return name
-    checks = {
+def _checks(record: Record) -> dict[str, bool]:
+    """Whether each field has a value of the kind that tables are made from."""
+    return {
+        **{name: isinstance(getattr(record, name), str) for name in ("dataset", "method", "version")},
         "split": type(record.split) is int and record.split >= 0,
         "seed": type(record.seed) is int,
-        "validation": _number_or_none(record.validation),
-        "test": _number_or_none(record.test),
+        "validation": record.validation is None or _number(record.validation),
+        "test": record.test is None or _number(record.test),
         "status": record.status in get_args(Status),
-        "metric": record.metric in _METRICS and _METRIC_OF.get(record.dataset, record.metric) == record.metric,
+        "metric": record.metric in METRICS.values()
+        and METRICS.get(str(record.dataset).lower(), record.metric) == record.metric,
         "seconds": _number(record.seconds) and record.seconds >= 0,
-        "config": _config_fits(record.config),
+        "config": _valid_config(record.config),
         "details": isinstance(record.details, dict)
-        and (record.status != "done" or _details_fit(record.metric, record.details)),
+        and (record.status != "done" or _valid_details(record.metric, record.details)),
     }
-    return next((name for name, right in checks.items() if not right), None)
 
 
-def _config_fits(config: Any) -> bool:
-    """Whether what notes of tables say of the settings can be read."""
+def _valid_config(config: Any) -> bool:
+    """Whether notes of tables can be made from the settings."""
     if not isinstance(config, dict) or not _number(config.get("rows", 0)):
         return False
     recipe, options = config.get("recipe", {}), config.get("options", {})
@@ -139,7 +139,7 @@ def _config_fits(config: Any) -> bool:
     return all(isinstance(part, dict) for part in parts) and _number(recipe.get("training", {}).get("members", 1))
 
 
-def _details_fit(metric: str, details: Mapping[str, Any]) -> bool:
+def _valid_details(metric: str, details: Mapping[str, Any]) -> bool:
     """Whether the details of a cell that is done, if there are any, are the figures that belong to its metric."""
     if metric == "accuracy" or not details:
         return True
@@ -152,20 +152,11 @@ def _details_fit(metric: str, details: Mapping[str, Any]) -> bool:
     return (
         len(targets) == len(mae) == len(rmse) == len(scale)
         and all(isinstance(target, str) for target in targets)
-        and all(_number_or_none(error) for error in (*mae, *rmse))
+        and all(error is None or _number(error) for error in (*mae, *rmse))
         and all(_number(s) and s > 0 for s in scale)
     )
 
 
 def _number(value: Any) -> bool:
-    """Whether it is one, and neither NaN nor so large that sums would be infinite."""
+    """Whether it is a number, neither NaN nor so large that sums would be infinite."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e100
-
-
-def _number_or_none(value: Any) -> bool:
-    return value is None or _number(value)
-
-
-def _ends_whole(file: IO[bytes]) -> bool:
-    file.seek(-1, os.SEEK_END)
-    return file.read(1) == b"\n"

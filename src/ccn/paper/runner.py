@@ -1,6 +1,6 @@
-"""Many cells, some at a time: in processes of this machine or on a cluster of Dask.
+"""Many cells, several at a time, in processes of this machine or on a Dask cluster.
 
-Every record is written as soon as its cell has ended, so that a run that is cut loses only what was running.
+Every record is written as soon as its cell has ended, so that an interrupted run loses only running cells.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["Board", "run"]
 
 
 class Board:
-    """How far a run has come.
+    """The progress of a run.
 
     Attributes:
-        cells: all that were asked for.
-        state: of each cell: ``to do``, ``running``, or as its record says.
+        cells: all cells of the run.
+        state: of each cell: ``to do``, ``running``, or the status of its record.
         last: the newest record.
         failures: the records of cells that failed in this run.
-        at_once: cells that run at the same time.
+        at_once: how many cells run at the same time.
 
     """
 
@@ -53,27 +53,27 @@ class Board:
         return [c for c in self.cells if self.state[c.key] == "to do"]
 
     def counts(self, dataset: str | None = None, method: str | None = None) -> Counter[str]:
-        """How many cells are in each state; of one data set and method, or of all."""
+        """How many cells are in each state, of all or of one data set or method."""
         chosen = (c for c in self.cells if dataset in (None, c.dataset) and method in (None, c.method))
         return Counter(self.state[c.key] for c in chosen)
 
     def ended(self, record: Record) -> None:
-        """Take note of a record."""
+        """Take in the record of a cell that has ended."""
         self.state[record.key], self.last = record.status, record
         if record.status == "failed":
             self.failures.append(record)
         self._seconds[record.dataset, record.method].append(record.seconds)
 
     def seconds_left(self, limit: float | None = None) -> float | None:
-        """A guess by the mean of other splits, or by what a cell should cost; None while nothing has ended."""
+        """Estimated from the mean of other splits, or from the cost of a cell; None while nothing has ended."""
         mean = {key: sum(s) / len(s) for key, s in self._seconds.items()}
         costs = {(c.dataset, c.method): cost(c) for c in self.cells}
         measured = [(mean[key], costs[key]) for key in costs if key in mean]
         if not measured:
             return None
         rate = sum(m for m, _ in measured) / sum(c for _, c in measured)
-        undone = [c for c in self.cells if self.state[c.key] in ("to do", "running")]
-        each = [mean.get((c.dataset, c.method), rate * cost(c)) for c in undone]
+        remaining = [c for c in self.cells if self.state[c.key] in ("to do", "running")]
+        each = [mean.get((c.dataset, c.method), rate * cost(c)) for c in remaining]
         return sum(e if limit is None else min(e, limit) for e in each) / self.at_once
 
 
@@ -88,17 +88,17 @@ def run(
     cluster: str | None = None,
     watch: Callable[[Board], None] = lambda board: None,
 ) -> Board:
-    """Run the cells that have no record yet, those that failed, and those that timed out and now have more time.
+    """Run the cells that have no record, those that failed, and those that timed out with a shorter limit.
 
     Args:
-        cells: in the order in which they are run.
+        cells: run in this order.
         results: folder of the records; a cell that is done there is not run again.
         jobs: cells at a time.
-        threads: of each of them.
-        limit: seconds of a cell, after which it is ended and recorded as timed out.
+        threads: of each cell.
+        limit: seconds after which a cell is stopped and recorded as timed out.
         again: run all cells, whatever the records say.
         cluster: address of a Dask scheduler, or ``local``.
-        watch: is called whenever a cell begins or ends.
+        watch: called whenever a cell begins or ends.
 
     """
     before = read(results)
@@ -112,7 +112,7 @@ def run(
                 cell = waiting.popleft()
                 found = newest(cell.file(results), cell.key)
                 if found is not None and found != known.get(cell.key) and _settled(found, limit):
-                    board.ended(found)  # another command has run it since this one began
+                    board.ended(found)  # another command has run it in the meantime
                     continue
                 board.state[cell.key] = "running"
                 running[submit(work, cell, limit, threads)] = cell
@@ -127,7 +127,7 @@ def run(
 
 
 def _settled(record: Record, limit: float | None) -> bool:
-    """Whether a cell with this record need not run: it is done, or it timed out and has no more time than it had."""
+    """Whether a cell with this record need not run: it is done, or timed out and the limit is no longer now."""
     if record.status == "timeout":
         return limit is not None and limit <= record.seconds
     return record.status == "done"
@@ -136,13 +136,13 @@ def _settled(record: Record, limit: float | None) -> bool:
 def _result(future: Future[Record], cell: Cell) -> Record:
     try:
         return future.result()
-    except Exception as error:  # of the cluster: the cell's own are in its record
+    except Exception as error:  # of the cluster; errors of the cell are in its record
         return cell.record("failed", 0.0, details={"error": f"{type(error).__name__}: {error}"})
 
 
 @contextmanager
 def _places(cluster: str | None, jobs: int) -> Iterator[tuple[Callable[..., Future[Record]], int]]:
-    """A function that submits work, and how much of it is done at once."""
+    """A function that submits work, and how many cells run at once."""
     if cluster is None:
         pool = ThreadPoolExecutor(jobs)
         try:

@@ -1,4 +1,4 @@
-"""Whether one method is better than another, over splits that share most of their rows."""
+"""A test of whether one method is better than another over splits that share most of their rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def corrected_t_test(a: Sequence[float], b: Sequence[float], ratio: float = 1 / 
     """The two-sided p-value of the corrected resampled t-test of Nadeau and Bengio (2003).
 
     With the differences ``d`` of J splits, ``t = mean(d) / sqrt((1/J + ratio) var(d))`` has J - 1 degrees of freedom.
-    The usual test leaves out the ratio, and takes splits that overlap for independent ones.
+    The usual test omits the ratio, as if overlapping splits were independent.
 
     Args:
-        a, b: a figure of each method on the same J splits.
-        ratio: rows of test over rows of training.
+        a, b: figures of each method on the same J splits.
+        ratio: test rows divided by training rows.
 
     Example:
         >>> corrected_t_test([0.90, 0.88, 0.91, 0.87], [0.80, 0.81, 0.83, 0.79]) < 0.01

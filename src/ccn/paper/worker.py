@@ -1,7 +1,7 @@
-"""Cells in processes of their own, which can be ended when their time is up.
+"""Cells in separate processes, which can be killed when their time is up.
 
-A process is given cells as lines of JSON and answers with records; it keeps the data sets that it has read. It ends
-when its input does, so that none outlives a parent that was killed.
+A process reads cells as lines of JSON, and answers each with a line once its data are read and another with its record.
+It keeps the data sets that it has read, and ends when its input does, so that none outlives a parent that was killed.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ import threading
 import time
 import traceback
 from dataclasses import asdict
-from typing import Any
 
 from ccn.files import json_safe
-from ccn.paper.cells import Cell, run_cell
+from ccn.paper.cells import Cell
+from ccn.paper.experiment import run_cell
 from ccn.paper.records import Record
 
 __all__ = ["stop", "work"]
 
+_BEGAN = "began\n"  # the answer once the data are read
 _idle: list[_Process] = []
 _all: set[_Process] = set()
 _lock = threading.Lock()  # of both: several threads take processes and give them back
 
 
 class _Process:
-    """One process, as its parent sees it."""
+    """A process as seen from its parent."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "ccn.paper.worker", str(threads)],
@@ -51,10 +52,10 @@ class _Process:
         """The record of a cell; the process may be dead afterwards."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        over = threading.Event()
+        timed_out = threading.Event()
 
         def end() -> None:
-            over.set()
+            timed_out.set()
             self.process.kill()
 
         timer = threading.Timer(limit or 0.0, end)
@@ -62,27 +63,29 @@ class _Process:
         try:
             self.process.stdin.write(json.dumps(asdict(cell)) + "\n")
             self.process.stdin.flush()
-            if self.process.stdout.readline():  # the data are read
+            answer = self.process.stdout.readline()
+            if answer == _BEGAN:
                 began = time.monotonic()
                 if limit is not None:
                     timer.start()
-                if line := self.process.stdout.readline():
-                    return Record(**json.loads(line))
+                answer = self.process.stdout.readline()
+            if answer:
+                return Record(**json.loads(answer))
         except OSError:
             pass  # it died while we wrote
         finally:
             timer.cancel()
         seconds = time.monotonic() - began
-        if over.is_set():
+        if timed_out.is_set():
             return cell.record("timeout", seconds, config={"options": dict(cell.options), "time_limit": limit})
-        return cell.record("failed", seconds, details={"error": self.last_words()})
+        return cell.record("failed", seconds, details={"error": self.cause_of_death()})
 
-    def last_words(self) -> str:
-        """Why the process died, as far as it is known."""
+    def cause_of_death(self) -> str:
+        """Why the process died, as far as that is known."""
         code = self.process.wait()
         self.errors.seek(0)
-        said = self.errors.read().decode(errors="replace").strip().splitlines()
-        return f"the process ended with code {code}, perhaps for want of memory" + "".join(f": {x}" for x in said[-1:])
+        last = self.errors.read().decode(errors="replace").strip().splitlines()[-1:]
+        return ": ".join([f"the process ended with code {code}, perhaps for lack of memory", *last])
 
     def end(self) -> None:
         self.process.kill()
@@ -94,30 +97,24 @@ class _Process:
 
 
 def work(cell: Cell, limit: float | None, threads: int) -> Record:
-    """Do a cell in a process that is free, or in a new one."""
-    own = _take(threads)
-    record = own.run(cell, limit)
+    """Run a cell in an idle process, or in a new one."""
     with _lock:
-        usable = own in _all and own.process.poll() is None and record.status != "timeout"
+        process = next((p for p in _idle if p.threads == threads), None)
+        if process is None:
+            process = _Process(threads)
+            _all.add(process)
+        else:
+            _idle.remove(process)
+    record = process.run(cell, limit)
+    with _lock:
+        usable = process in _all and process.process.poll() is None and record.status != "timeout"
         if usable:
-            _idle.append(own)
+            _idle.append(process)
         else:
-            _all.discard(own)
+            _all.discard(process)
     if not usable:
-        own.end()
+        process.end()
     return record
-
-
-def _take(threads: int) -> _Process:
-    """A process for the caller alone."""
-    with _lock:
-        own = next((p for p in _idle if p.threads == threads), None)
-        if own is None:
-            own = _Process(threads)
-            _all.add(own)
-        else:
-            _idle.remove(own)
-        return own
 
 
 def stop() -> None:
@@ -131,23 +128,22 @@ def stop() -> None:
 
 
 def _serve(threads: int) -> None:
-    """The life of a process."""
+    """What the process does: run cells until its input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    os.dup2(2, 1)  # whatever a library prints is not an answer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    given: queue.Queue[str] = queue.Queue()
+    lines: queue.Queue[str] = queue.Queue()
 
     def listen() -> None:
         for line in sys.stdin:
-            given.put(line)
+            lines.put(line)
         os._exit(0)
 
-    threading.Thread(target=listen, daemon=True).start()
-
-    def answer(value: Any) -> None:
-        answers.write(json.dumps(json_safe(value)) + "\n")
+    def answer(line: str) -> None:
+        answers.write(line)
         answers.flush()
 
+    threading.Thread(target=listen, daemon=True).start()
     import torch
 
     from ccn.training.machine import keep_memory
@@ -155,22 +151,14 @@ def _serve(threads: int) -> None:
     keep_memory()
     torch.set_num_threads(threads)
     while True:
-        cell, told = Cell(**json.loads(given.get())), threading.Event()
-        began = time.monotonic()
-
-        def begin(told: threading.Event = told) -> None:
-            told.set()
-            answer("began")
-
+        cell, start = Cell(**json.loads(lines.get())), time.monotonic()
         try:
-            record = run_cell(cell, begin)
+            record = run_cell(cell, lambda: answer(_BEGAN))
         except Exception as error:  # whatever a method raises
             place = traceback.extract_tb(error.__traceback__)[-1]
             text = f"{type(error).__name__}: {error} ({os.path.basename(place.filename)}, line {place.lineno})"
-            record = cell.record("failed", time.monotonic() - began, details={"error": text})
-        if not told.is_set():
-            answer("began")
-        answer(asdict(record))
+            record = cell.record("failed", time.monotonic() - start, details={"error": text})
+        answer(json.dumps(json_safe(asdict(record))) + "\n")
 
 
 if __name__ == "__main__":

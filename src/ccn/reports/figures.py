@@ -1,4 +1,4 @@
-"""The picture of a training run: how the loss fell, and what the test part's answers are worth."""
+"""The picture of a training run: losses by epoch, and predictions on the test part."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ __all__ = ["draw_run"]
 def draw_run(
     path: Path, history: Sequence[Mapping[str, Any]], task: Task, tested: tuple[Floats, Floats] | None
 ) -> bool:
-    """Draw a run; False where matplotlib is not installed.
+    """Draw a run; False if matplotlib is not installed or there is nothing to draw.
 
-    The losses of all members, then for each target (up to five) predictions against measured values, or how often each
-    class was taken for each.
+    The losses of all members, then for each of up to five targets predictions against measured values, or the
+    confusion matrix.
     """
     if find_spec("matplotlib") is None:
         return False
-    from matplotlib.figure import Figure  # without pyplot, which would choose a window
+    from matplotlib.figure import Figure  # without pyplot, which would choose a window system
 
     rows = list(history)
     targets, predictions = tested or (np.zeros((0, 1)), np.zeros((0, 1)))
     names = task.targets[:5] if len(targets) else ()
-    figure: Any = Figure(figsize=(4.2 * ((len(rows) > 0) + len(names)), 3.8), layout="constrained")
-    if not figure.get_figwidth():
+    count = bool(rows) + len(names)
+    if not count:
         return False
-    panels = iter(np.atleast_1d(figure.subplots(1, (len(rows) > 0) + len(names))))
+    figure: Any = Figure(figsize=(4.2 * count, 3.8), layout="constrained")
+    panels = iter(np.atleast_1d(figure.subplots(1, count)))
     if rows:
         _losses(next(panels), rows)
     for i, name in enumerate(names):
@@ -51,12 +52,12 @@ def draw_run(
 
 def _losses(panel: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     for member in dict.fromkeys(row["member"] for row in rows):
-        own = [row for row in rows if row["member"] == member]
-        epochs = [int(row["epoch"]) for row in own]
+        of_member = [row for row in rows if row["member"] == member]
+        epochs = [int(row["epoch"]) for row in of_member]
         for key, colour in (("train_loss", "C0"), ("validation_loss", "C1")):
-            if own[0].get(key):
+            if of_member[0].get(key):
                 label = key.removesuffix("_loss") if member == rows[0]["member"] else None
-                panel.plot(epochs, [float(row[key]) for row in own], colour, lw=1, label=label)
+                panel.plot(epochs, [float(row[key]) for row in of_member], colour, lw=1, label=label)
     panel.set(xlabel="epoch", ylabel="loss", title="training", yscale="log")
     panel.legend()
 

@@ -37,8 +37,8 @@ def test_induced_subgraphs_by_looking_at_all(size: int) -> None:
 
 def test_frequencies_and_connected_ones() -> None:
     star = ccn.Graph([(0, 1), (0, 2), (0, 3)], n=4)
-    k = Graphlet(3).features(ccn.Pack.of([star]))[0].toarray()
-    np.testing.assert_allclose(np.sort(k[0]), [0.25, 0.75])  # three wedges, one without edges
-    assert Graphlet(3, connected=True).features(ccn.Pack.of([star]))[0].toarray().tolist() == [[1.0]]
+    frequencies = Graphlet(3).see(ccn.Pack.of([star])).count
+    np.testing.assert_allclose(np.sort(frequencies), [0.25, 0.75])  # three wedges, one without edges
+    assert Graphlet(3, connected=True).see(ccn.Pack.of([star])).count.tolist() == [1.0]
     with pytest.raises(ConfigurationError, match="size=5"):
         Graphlet(5).gram([star])

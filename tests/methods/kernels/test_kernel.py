@@ -12,7 +12,6 @@ import ccn
 from ccn.errors import ConfigurationError
 from ccn.methods.kernels import (
     WL,
-    BagKernel,
     Graphlet,
     Kernel,
     MultiscaleLaplacian,
@@ -64,12 +63,6 @@ def test_graphs_are_seen_one_by_one(kernel: Kernel[Any]) -> None:
     rows, columns = [3, 17, 5], [0, 29, 8, 8]
     part = fitted.gram(PACK.select(rows), [PACK[i] for i in columns])
     np.testing.assert_allclose(part, whole[np.ix_(rows, columns)], atol=1e-8)
-
-
-@pytest.mark.parametrize("kernel", [k for k in KERNELS if isinstance(k, BagKernel)], ids=repr)
-def test_feature_maps(kernel: BagKernel) -> None:
-    a, b = kernel.features(PACK, PACK.select([4, 2]))
-    np.testing.assert_allclose((a @ b.T).toarray(), kernel.gram(PACK, normalise=False)[:, [4, 2]])
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

@@ -1,4 +1,4 @@
-"""Graph kernels: Gram matrices of packs, computed by array code over all graphs at once."""
+"""Graph kernels: Gram matrices of packs, computed by array operations over all graphs at once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from ccn.methods.kernels.parts import PartKinds
 from ccn.methods.kernels.random_walk import RandomWalk
 from ccn.methods.kernels.shortest_path import ShortestPath
 from ccn.methods.kernels.store import stored_gram
-from ccn.methods.kernels.wl import WL
-from ccn.methods.kernels.wl_edge import WLEdge
-from ccn.methods.kernels.wl_oa import WLOptimalAssignment
+from ccn.methods.kernels.wl import WL, WLEdge, WLOptimalAssignment
 
 __all__ = [
     "WL",

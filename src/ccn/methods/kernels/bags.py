@@ -1,9 +1,9 @@
-"""Bags: what graphs are made of, counted by 64-bit names.
+"""Bags: multisets of 64-bit names, which count what occurs in each graph.
 
-A kernel with a feature map counts things in each graph: refined labels, label pairs at a distance, walks. Here
-such a thing is named by a hash of what it is, not by a number in a vocabulary. The bag of a graph then depends on
-that graph alone, new graphs need no fitted dictionary, and all of it is array code over a whole pack. Names are
-mixed by the finaliser of splitmix64; among ten million things two share a name with probability 3e-6.
+A kernel with a feature map counts things in each graph: refined labels, pairs of labels at a distance, walks. The name
+of a thing is a hash of what it is, not an index into a vocabulary. The bag of a graph then depends on that graph alone,
+new graphs need no fitted dictionary, and all of it is array operations over a pack. Names are mixed by the finaliser of
+splitmix64; among ten million things two share a name with probability 3e-6.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1
 
 @dataclass(frozen=True)
 class Bag:
-    """``count[i]`` things called ``key[i]`` are in graph ``graph[i]``; each pair of graph and key once, in order."""
+    """Graph ``graph[i]`` has ``count[i]`` things named ``key[i]``; each pair of graph and key occurs once, in order."""
 
     graph: Int
     key: Names
@@ -46,7 +46,7 @@ class Bag:
 
 
 def mix(x: Any) -> Names:
-    """A random-looking bijection of 64-bit numbers."""
+    """A pseudorandom bijection of 64-bit integers."""
     x = np.atleast_1d(x).astype(np.uint64) + _STEP
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
@@ -55,7 +55,7 @@ def mix(x: Any) -> Names:
 
 
 def name(*parts: Any) -> Names:
-    """The names of things made of named parts, in order; whole numbers count as names."""
+    """The names of things made of named parts, in order; integers are names too."""
     out = mix(np.uint64(len(parts)))
     for part in parts:
         out = mix(out ^ mix(np.asarray(part)))
@@ -63,7 +63,7 @@ def name(*parts: Any) -> Names:
 
 
 def row_names(rows: NDArray[Any]) -> Names:
-    """The names of rows of numbers: equal rows, equal names."""
+    """The names of rows of numbers; equal rows have equal names."""
     bits = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # minus zero becomes zero
     out = np.zeros(len(bits), dtype=np.uint64)
     for j, column in enumerate(bits.view(np.uint64).T):
@@ -72,12 +72,12 @@ def row_names(rows: NDArray[Any]) -> Names:
 
 
 def vertex_names(pack: Pack) -> Names:
-    """(vertices,) the label of each vertex: its features as one discrete thing."""
+    """(vertices,) the label of each vertex: the name of its features."""
     return row_names(pack.compact().arrays["features"])
 
 
 def edge_names(pack: Pack) -> Names:
-    """(entries,) the label of the edge behind each nonzero place of A; one and the same without edge features."""
+    """(entries,) the label of the edge of each nonzero entry of A; zero without edge features."""
     a = pack.compact().arrays
     if "edge_features" not in a:
         return np.zeros(len(a["row"]), dtype=np.uint64)
@@ -92,7 +92,7 @@ def graph_of(pack: Pack) -> Int:
 
 
 def tally(graph: NDArray[Any], key: Names, graphs: int, count: NDArray[np.float64] | None = None) -> Bag:
-    """The bag of things given one by one, or so many at a time."""
+    """The bag of things given with repetitions, each counted once or ``count`` times."""
     weight = np.ones(len(key)) if count is None else count
     order = np.lexsort((key, graph))
     graph, key, weight = np.asarray(graph, dtype=np.int64)[order], key[order], weight[order]
@@ -103,7 +103,7 @@ def tally(graph: NDArray[Any], key: Names, graphs: int, count: NDArray[np.float6
 
 
 def unary(bag: Bag) -> Bag:
-    """A thing that is there c times as c things: products then are ``min(c, d) = sum over k of [c >= k] [d >= k]``."""
+    """A thing that occurs c times as c things; products are then ``min(c, d) = sum over k of [c >= k] [d >= k]``."""
     times = bag.count.astype(np.int64)
     key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
     return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)

@@ -1,12 +1,12 @@
 """The graphlet kernel (Shervashidze et al. 2009): how often each small graph occurs as an induced subgraph.
 
-All graphlets of 3 and 4 vertices are counted, exactly and for all graphs of a pack at once. The copies that need not
-be induced follow from degrees, common neighbours and triangles; every such copy of F lies in an induced copy of some
-H on the same vertices, so that with ``M[F, H]`` the number of copies of F on all vertices of H
+All graphlets of 3 and 4 vertices are counted, exactly and for all graphs of a pack at once. The number of copies,
+induced or not, follows from degrees, common neighbours and triangles; every such copy of F lies in an induced copy of
+some H on the same vertices, so that with ``M[F, H]`` the number of copies of F on all vertices of H
 
     copies = M induced,    induced = M^-1 copies.
 
-M is triangular in the number of edges with a unit diagonal, so its inverse is exact in whole numbers.
+M is triangular in the number of edges with a unit diagonal, so its inverse has integer entries.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _GRAPHLETS: dict[int, tuple[Edges, ...]] = {
 
 
 def graphlets(size: int) -> tuple[Edges, ...]:
-    """The edges of every graph of 3 or 4 vertices, one per isomorphism class; the columns of the counts."""
+    """The edges of every graph of 3 or 4 vertices, one per isomorphism class, in the order of the counts."""
     if size not in _GRAPHLETS:
-        raise ConfigurationError(f"size={size!r}: graphlets of 3 and 4 vertices are counted")
+        raise ConfigurationError(f"size={size!r}: choose 3 or 4, the sizes of graphlets that are counted")
     return _GRAPHLETS[size]
 
 
@@ -67,7 +67,7 @@ def _spanning(size: int) -> Floats:
 
 
 def _copies(pack: Pack, size: int) -> Floats:
-    """(graphs, graphlets) copies that need not be induced."""
+    """(graphs, graphlets) the number of copies, induced or not."""
     a = neighbours(pack).astype(np.float64)
     graph, graphs = graph_of(pack), len(pack)
     n = pack.sizes.astype(np.float64)
@@ -110,7 +110,7 @@ def _copies(pack: Pack, size: int) -> Floats:
 
 
 def induced_counts(pack: Pack, size: int) -> NDArray[np.int64]:
-    """(graphs, graphlets) induced copies of each graphlet, in the order of :func:`graphlets`."""
+    """(graphs, graphlets) the number of induced copies, in the order of :func:`graphlets`."""
     inverse = np.rint(np.linalg.inv(_spanning(size)))
     return np.asarray(np.rint(_copies(pack, size) @ inverse.T), dtype=np.int64)
 
@@ -128,12 +128,11 @@ def _connected(size: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Graphlet(BagKernel):
-    """Frequencies of the graphlets of ``size`` vertices, 3 or 4; labels do not count.
+    """Frequencies of the graphlets of ``size`` vertices, 3 or 4; labels are ignored.
 
-    ``connected`` leaves out graphlets in several pieces, which are the most numerous and say little but the size.
+    ``connected`` leaves out disconnected graphlets, which are the most numerous and depend on little but the size.
     """
 
-    title = "graphlet"
     size: int = 4
     connected: bool = False
 

@@ -1,4 +1,4 @@
-"""What a graph kernel is here: a frozen value with settings that makes Gram matrices of packs."""
+"""The interface of graph kernels: a frozen dataclass of settings that computes Gram matrices of packs."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ Seen = TypeVar("Seen")
 
 @dataclass(frozen=True)
 class Kernel(ABC, Generic[Seen]):
-    """A positive semidefinite function of two graphs that does not see how their vertices are numbered.
+    """A positive semidefinite function of two graphs that does not depend on how their vertices are numbered.
 
     Vertices are compared by their features, which must therefore be discrete; directed edges count both ways and
-    weights do not count. A kernel first makes of each pack what it sees of it, then compares that.
+    weights are ignored. A kernel first extracts from each pack what it sees of it, then compares that.
 
-    ``version`` is another one whenever the kernel of the same settings becomes another: matrices and machines of an
-    earlier one are not used.
+    ``version`` changes whenever the kernel of the same settings does, so that matrices and machines of an earlier
+    version are not used.
     """
 
-    title: ClassVar[str]
     version: ClassVar[int] = 1
 
     def fit(self, graphs: Pack) -> Self:
-        """The kernel with what it learns from graphs; most learn nothing."""
+        """The kernel fitted to graphs; most learn nothing."""
         return self
 
     @abstractmethod
@@ -43,7 +42,7 @@ class Kernel(ABC, Generic[Seen]):
 
     @abstractmethod
     def compare(self, a: Seen, b: Seen) -> Floats:
-        """(graphs of a, graphs of b) the kernel as it is defined."""
+        """(graphs of a, graphs of b) the kernel, not normalised."""
 
     @abstractmethod
     def squares(self, a: Seen) -> Floats:
@@ -52,13 +51,13 @@ class Kernel(ABC, Generic[Seen]):
     def gram(self, a: Any, b: Any = None, *, normalise: bool = True) -> Floats:
         """(graphs of a, graphs of b) the Gram matrix, that of a with itself by default.
 
-        Normalised it is ``k(g, h) / sqrt(k(g, g) k(h, h))``, and zero where a graph has nothing that counts.
+        Normalised it is ``k(g, h) / sqrt(k(g, g) k(h, h))``, and zero where ``k(g, g)`` is zero.
         """
         first = self.see(Pack.of(a))
         return self.between(first, first if b is None else self.see(Pack.of(b)), normalise=normalise)
 
     def between(self, first: Seen, second: Seen, *, normalise: bool = True) -> Floats:
-        """The same of what was seen before."""
+        """The same from what :meth:`see` returned."""
         found = self.compare(first, second)
         if not normalise:
             return found
@@ -72,16 +71,16 @@ class Kernel(ABC, Generic[Seen]):
         return asdict(self)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """What :meth:`fit` has learned, as arrays for a file."""
+        """What :meth:`fit` has learned, as arrays."""
         return {}
 
     def with_state(self, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """The kernel with what it had learned before."""
+        """The kernel with what :meth:`state` returned."""
         return self
 
 
 class BagKernel(Kernel[Bag]):
-    """A kernel that is the product of the graphs' bags: ``k(g, h) = sum over names of count_g * count_h``."""
+    """A kernel that is the inner product of bags: ``k(g, h) = sum over names of count_g * count_h``."""
 
     def compare(self, a: Bag, b: Bag) -> Floats:
         left, right = matrices(a, b)
@@ -89,7 +88,3 @@ class BagKernel(Kernel[Bag]):
 
     def squares(self, a: Bag) -> Floats:
         return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
-
-    def features(self, *packs: Pack) -> list[Any]:
-        """The feature map: one sparse matrix (graphs, columns) for each pack, with common columns."""
-        return matrices(*(self.see(p) for p in packs))

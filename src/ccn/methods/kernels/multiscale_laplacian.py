@@ -1,23 +1,23 @@
 """The multiscale Laplacian graph kernel (Kondor and Pan 2016).
 
-A graph with Laplacian L whose vertices have the features U (vertices, width) is summed up by
+A graph with Laplacian L whose vertices have the features U (vertices, width) is summarised by
 
     S = U' (L + ridge I)^-1 U + noise I                                        (width, width)
 
-and two graphs are as alike as the normal distributions with these covariances overlap,
+and the similarity of two graphs is the overlap of the normal distributions with these covariances,
 
     k(S, T) = |(S^-1 + T^-1) / 2|^(-1/2) / (|S| |T|)^(1/4),    k(S, S) = 1.
 
 At level 0 the features of a vertex are its label, one-hot. At level l the ball of radius l around every vertex is
-summed up with the features of level l-1, and k between balls gives the features of level l: those of a Nystroem
-approximation of rank ``width``, on ``anchors`` balls drawn from the graphs that the kernel is fitted on. At the top
-whole graphs are compared with the features of the last level. Balls that look alike are handled once.
+summarised with the features of level l-1, and k between balls gives the features of level l: those of a Nystroem
+approximation of rank ``width``, on ``anchors`` balls drawn from the graphs that the kernel is fitted on. At the top,
+graphs are compared by the features of the last level. Equal balls are computed once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ from ccn.methods.kernels.kernel import Kernel
 __all__ = ["MultiscaleLaplacian", "Summary", "summaries"]
 
 Floats = NDArray[np.float64]
-_NUMBERS = 2**22  # of a block of small matrices
-_DIGITS = 8  # to which balls are alike
+_ENTRIES = 2**22  # of a block of small matrices
+_DIGITS = 8  # to which the covariances of equal balls agree
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Summary:
         return len(self.logdet)
 
     def compare(self, other: Summary) -> Floats:
-        """(own, other) the overlaps."""
+        """(graphs of this, graphs of other) the overlaps."""
         out = np.empty((len(self), len(other)))
-        rows = max(1, _NUMBERS // max(1, other.inverse.size))
+        rows = max(1, _ENTRIES // max(1, other.inverse.size))
         for i in range(0, len(self), rows):
             mean = (self.inverse[i : i + rows, None] + other.inverse[None]) / 2
             out[i : i + rows] = -0.5 * np.linalg.slogdet(mean)[1]
@@ -64,19 +64,19 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class _Level:
-    """What one level has learned: its anchors, and the map (anchors, width) from overlaps with them to features."""
+class _FeatureMap:
+    """The features of one level: its anchors, and the map (anchors, width) from overlaps with them to features."""
 
     anchors: Summary
     project: Floats
 
 
 def _groups(start: Int, member: Int) -> Iterator[tuple[Int, Int]]:
-    """Sets of vertices by their size, in blocks: the numbers of the sets, and their members (sets, size)."""
+    """Sets of vertices by their size, in blocks: the indices of the sets, and their members (sets, size)."""
     size = np.diff(start)
     for m in np.unique(size):
         which = np.flatnonzero(size == m)
-        rows = max(1, _NUMBERS // int(m) ** 2)
+        rows = max(1, _ENTRIES // int(m) ** 2)
         for i in range(0, len(which), rows):
             some = which[i : i + rows]
             yield some, member[ranges(start[some], size[some])].reshape(len(some), m)
@@ -102,19 +102,18 @@ def summaries(a: Any, start: Int, member: Int, features: Floats, ridge: float, n
 
 @dataclass(frozen=True)
 class MultiscaleLaplacian(Kernel[Summary]):
-    """Overlap of graphs whose vertices are described by the balls around them.
+    """The overlap of graphs whose vertices are described by the balls around them.
 
     Args:
         levels: radius of the largest balls.
         ridge: added to Laplacians.
         noise: added to covariances.
-        width: rank of the features of vertices; at level 0 so many of the commonest labels have a column.
-        anchors: balls of each level to which all others are compared.
-        seed: of the draw of anchors.
+        width: rank of the vertex features; at level 0 the number of most frequent labels that have a column.
+        anchors: number of balls per level that all others are compared with.
+        seed: of the random choice of anchors.
 
     """
 
-    title = "multiscale Laplacian"
     levels: int = 2
     ridge: float = 0.1
     noise: float = 0.1
@@ -122,11 +121,10 @@ class MultiscaleLaplacian(Kernel[Summary]):
     anchors: int = 100
     seed: int = 0
     labels: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
-    learned: tuple[_Level, ...] = field(default=(), repr=False, compare=False)
+    learned: tuple[_FeatureMap, ...] = field(default=(), repr=False, compare=False)
 
     def settings(self) -> dict[str, Any]:
-        own = ("levels", "ridge", "noise", "width", "anchors", "seed")
-        return {key: getattr(self, key) for key in own}
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("labels", "learned")}
 
     def fit(self, graphs: Pack) -> MultiscaleLaplacian:
         """Draw the anchors from these graphs."""
@@ -141,7 +139,7 @@ class MultiscaleLaplacian(Kernel[Summary]):
             anchors = Summary.of(kinds[drawn])
             value, vector = np.linalg.eigh(anchors.compare(anchors))
             kept = np.flatnonzero(value > 1e-10 * value[-1])[-self.width :]
-            learned.append(_Level(anchors, vector[:, kept] / np.sqrt(value[kept])))
+            learned.append(_FeatureMap(anchors, vector[:, kept] / np.sqrt(value[kept])))
             features = _features(kinds, of, learned[-1])
         return replace(self, labels=common, learned=tuple(learned))
 
@@ -176,7 +174,7 @@ class MultiscaleLaplacian(Kernel[Summary]):
 
     def with_state(self, arrays: Mapping[str, NDArray[Any]]) -> MultiscaleLaplacian:
         learned = tuple(
-            _Level(Summary(arrays[f"inverse{i}"], arrays[f"logdet{i}"]), arrays[f"project{i}"])
+            _FeatureMap(Summary(arrays[f"inverse{i}"], arrays[f"logdet{i}"]), arrays[f"project{i}"])
             for i in range(self.levels)
         )
         return replace(self, labels=arrays["labels"], learned=learned)
@@ -187,7 +185,7 @@ def _one_hot(label: NDArray[np.uint64], known: NDArray[np.uint64]) -> Floats:
 
 
 def _balls(a: Any, radius: int) -> tuple[Int, Int]:
-    """The vertices within ``radius`` of each vertex: where each ball starts, and the members one after another."""
+    """The vertices within ``radius`` of each vertex: the offset of each ball, and the members one after another."""
     import scipy.sparse as sp
 
     step = (a + sp.eye_array(a.shape[0], dtype=a.dtype)).tocsr()
@@ -199,13 +197,13 @@ def _balls(a: Any, radius: int) -> tuple[Int, Int]:
 
 
 def _kinds(covariances: Floats) -> tuple[Floats, Int]:
-    """The covariances that differ, in an order that does not depend on that of the vertices, and the kind of each."""
+    """The distinct covariances, in an order that does not depend on that of the vertices, and the index of each."""
     flat = covariances.reshape(len(covariances), -1)
     _, first, of = np.unique(row_names(np.round(flat, _DIGITS)), return_index=True, return_inverse=True)
     return covariances[first], of.astype(np.int64)
 
 
-def _features(kinds: Floats, of: Int, level: _Level) -> Floats:
-    """(vertices, width) the features of one level."""
+def _features(kinds: Floats, of: Int, level: _FeatureMap) -> Floats:
+    """(vertices, width) the features of a level."""
     found: Floats = (Summary.of(kinds).compare(level.anchors) @ level.project)[of]
     return found

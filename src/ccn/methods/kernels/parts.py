@@ -1,13 +1,13 @@
-"""The kernel of a covariant network that learns nothing: which kinds of parts two graphs have in common.
+"""The kernel of a covariant network without learned weights: which kinds of parts two graphs have in common.
 
 The vertices begin with their labels, hashed. At every level of the closed neighbourhood scheme a covariant network
-of order k promotes, stacks, multiplies by A, contracts and mixes with fixed whole numbers as weights; its nonlinearity
-is a hash. All numbers are whole and smaller than 2^53, and so every sum in float64 is exact, whatever the numbering of
-the vertices. Two parts are of one *kind* if all their invariants agree: hashes of what differs differ, and a kind
-stands for a part as order k sees it. (At order 0 without A a kind would be a label of Weisfeiler and Lehman.)
+of order k promotes, stacks, multiplies by A, contracts and mixes with fixed integer weights; its nonlinearity is a
+hash. All numbers are integers smaller than 2^53, so every sum in float64 is exact, whatever the numbering of the
+vertices. Two parts are of one *kind* if all their invariants agree: different values have different hashes, and a kind
+stands for a part as order k sees it. (At order 0 without A a kind would be a Weisfeiler-Lehman label.)
 
-With ``c_g(t)`` the number of parts of kind t in the graph g, over all levels (or 1 where there is one: what matters
-may be that a part occurs at all, as one that makes a molecule toxic), the kernel is the share of parts in common,
+With ``c_g(t)`` the number of parts of kind t in the graph g, over all levels (or 1 if there are any, since what matters
+may be that a part occurs at all, such as one that makes a molecule toxic), the kernel is the share of parts in common,
 
     k(g, h) = sum over t of min(c_g(t), c_h(t)) / sum over t of max(c_g(t), c_h(t)),
 
@@ -33,13 +33,12 @@ from ccn.models import CCN
 
 __all__ = ["PartKinds", "kinds"]
 
-_CHANNELS = 8  # hashes of eight bits each: unlike entries agree in all of them once in 2^64
+_CHANNELS = 8  # of eight bits each: different entries agree in all of them with probability 2^-64
 _BITS = 8
-_ROWS = 2_000  # vertices of a batch
 
 
 def _code(names: Names) -> Floats:
-    """Names as whole numbers from 1 to 2^bits."""
+    """Names as integers from 1 to 2^bits."""
     return (mix(names) >> np.uint64(64 - _BITS)).astype(np.float64) + 1
 
 
@@ -52,7 +51,7 @@ def _hash(x: Tensor) -> Tensor:
 
 @lru_cache(maxsize=8)
 def _network(order: int, levels: int) -> CCN:
-    """The network; its weights are the same on every machine."""
+    """The network, with the same weights on every machine."""
     with torch.random.fork_rng(devices=[]):
         made = CCN(_CHANNELS, order=order, levels=levels, channels=_CHANNELS, own=True, nonlinearity=_hash).double()
     with torch.no_grad():
@@ -65,7 +64,7 @@ def _network(order: int, levels: int) -> CCN:
 
 
 def _hashed(graphs: Pack) -> Pack:
-    """The graphs with a hash of each vertex's label per channel, and plain edges that count both ways."""
+    """The graphs with a hash of each vertex's label per channel, and undirected edges without weights."""
     a, first = neighbours(graphs).tocoo(), starts(graphs.sizes)
     once = a.row < a.col
     graph = graph_of(graphs)[a.row[once]]
@@ -75,10 +74,10 @@ def _hashed(graphs: Pack) -> Pack:
     return Pack.of_edges(graphs.sizes, np.bincount(graph, minlength=len(graphs)), pairs, features)
 
 
-def kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
-    """(vertices,) for every level 0..levels: the kind of the part at each vertex."""
+def kinds(graphs: Pack, order: int, levels: int, together: int = 2_000) -> list[Names]:
+    """(vertices,) for every level 0..levels: the kind of each vertex's part; ``together`` vertices are a batch."""
     net, hashed = _network(order, levels), _hashed(graphs)
-    block = np.cumsum(hashed.sizes) // _ROWS
+    block = np.cumsum(hashed.sizes) // together
     found: list[list[Names]] = [[np.zeros(0, np.uint64)] for _ in range(levels + 1)]
     with torch.inference_mode():
         for b in np.unique(block):
@@ -90,7 +89,7 @@ def kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
 
 @dataclass(frozen=True)
 class PartKinds(Kernel[Bag]):
-    """Parts of one kind in two graphs, over levels 0 to ``levels``, as a network of order ``order`` sees them.
+    """The share of parts in common, over levels 0 to ``levels``, as a network of order ``order`` sees them.
 
     ``counted`` says whether it matters how often a kind occurs.
 
@@ -102,7 +101,6 @@ class PartKinds(Kernel[Bag]):
 
     """
 
-    title = "parts of one kind"
     version = 2
     order: int = 2
     levels: int = 6
@@ -115,7 +113,7 @@ class PartKinds(Kernel[Bag]):
 
     def compare(self, a: Bag, b: Bag) -> Floats:
         left, right = matrices(a, b)
-        both = (left @ right.T).toarray()  # sums of minima, since bags are of zeros and ones
+        both = (left @ right.T).toarray()  # sums of minima, since counts are zero or one
         share: Floats = both / (left.sum(axis=1)[:, None] + right.sum(axis=1) - both)
         return share
 

@@ -1,8 +1,8 @@
 """The p-step random walk kernel (Gaertner 2003): walks of up to p steps with the same sequence of labels.
 
 On the product graph, whose vertices are the pairs (u, v) with equal labels, it is ``sum_k discount^k 1' W^k 1``. A walk
-there is a walk in each graph with the same labels, so the kernel is the product of the graphs' counts of walks by
-label sequence, and the product graph is never made.
+there is a walk in each graph with the same labels, so the kernel is the inner product of the counts of walks by
+label sequence, and the product graph is never built.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ __all__ = ["RandomWalk"]
 class RandomWalk(BagKernel):
     """Walks of 0 to ``steps`` steps in common, those of k steps weighted with ``discount ** k``."""
 
-    title = "random walk"
     steps: int = 3
     discount: float = 0.1
 

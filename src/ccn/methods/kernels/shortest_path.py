@@ -19,10 +19,9 @@ __all__ = ["ShortestPath"]
 class ShortestPath(BagKernel):
     """Unordered pairs of connected vertices in common, with the same two labels at the same distance.
 
-    ``reach`` is the largest distance that counts, by default any.
+    ``reach`` is the largest distance considered, by default any.
     """
 
-    title = "shortest path"
     reach: int | None = None
 
     def see(self, graphs: Pack) -> Bag:

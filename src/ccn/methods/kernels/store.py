@@ -1,4 +1,4 @@
-"""Gram matrices that are computed once and kept, by what they are made of, in the user's cache."""
+"""Gram matrices that are computed once and kept in the cache folder, keyed by kernel and graphs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["gram_path", "stored_gram"]
 
 
 def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
-    """Where the Gram matrix of these graphs with this kernel is kept."""
+    """The file of the Gram matrix of these graphs with this kernel."""
     learned = [hashlib.sha256(np.ascontiguousarray(a).tobytes()).hexdigest() for _, a in sorted(kernel.state().items())]
     what = [kernel.version, type(kernel).__name__, kernel.settings(), learned, normalise, fingerprint(graphs)]
     digest = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:32]
@@ -29,10 +29,10 @@ def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> P
 
 
 def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
-    """The Gram matrix of all graphs, read from the cache or computed and put there, in single precision.
+    """The Gram matrix of all graphs in single precision, read from the cache or computed and written there.
 
-    Processes that want the same matrix at the same time wait for the one that computes it. Where it cannot be written
-    there is a warning, and it stays in memory.
+    Processes that need the same matrix at the same time wait for the one that computes it. If it cannot be written,
+    there is a warning and it stays in memory.
     """
     path = gram_path(kernel, graphs, normalise=normalise)
     if (found := _read(path, len(graphs))) is not None:
@@ -54,6 +54,6 @@ def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) ->
 def _read(path: Path, rows: int) -> NDArray[np.float32] | None:
     try:
         found: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError):  # there is none, or half of one
+    except (OSError, ValueError):  # there is none, or an unfinished one
         return None
     return found if found.shape == (rows, rows) and found.dtype == np.float32 else None

@@ -1,7 +1,7 @@
-"""The Weisfeiler-Lehman subtree kernel (Shervashidze et al. 2011).
+"""Weisfeiler-Lehman kernels: subtree and edge (Shervashidze et al. 2011), optimal assignment (Kriege et al. 2016).
 
 Every vertex begins with its label; in each round its new label is its old one together with the multiset of its
-neighbours' labels. The kernel counts the labels of rounds 0 to ``depth`` that two graphs share.
+neighbours' labels. The kernels compare the labels of rounds 0 to ``depth``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
-from ccn.methods.kernels.bags import Bag, Names, graph_of, mix, name, tally, vertex_names
+from ccn.methods.kernels.bags import Bag, Names, edge_names, graph_of, mix, name, tally, unary, vertex_names
 from ccn.methods.kernels.kernel import BagKernel
 
-__all__ = ["WL", "label_bags", "refinements"]
+__all__ = ["WL", "WLEdge", "WLOptimalAssignment"]
 
 
-def refinements(pack: Pack, depth: int) -> Iterator[Names]:
+def _refinements(pack: Pack, depth: int) -> Iterator[Names]:
     """(vertices,) the labels of rounds 0, 1, .., depth."""
     a, label = neighbours(pack), vertex_names(pack)
     yield label
@@ -30,15 +30,15 @@ def refinements(pack: Pack, depth: int) -> Iterator[Names]:
         yield label
 
 
-def label_bags(pack: Pack, depth: int) -> Bag:
-    """The labels of all rounds; those of different rounds are different things."""
-    keys = [name(i, label) for i, label in enumerate(refinements(pack, depth))]
+def _label_bag(pack: Pack, depth: int) -> Bag:
+    """The labels of all rounds; equal labels of different rounds have different names."""
+    keys = [name(i, label) for i, label in enumerate(_refinements(pack, depth))]
     return tally(np.tile(graph_of(pack), depth + 1), np.concatenate(keys), len(pack))
 
 
 @dataclass(frozen=True)
 class WL(BagKernel):
-    """Labels of rounds 0 to ``depth`` in common.
+    """The number of pairs of equal labels of rounds 0 to ``depth``.
 
     Example:
         >>> from ccn import Graph
@@ -48,8 +48,44 @@ class WL(BagKernel):
 
     """
 
-    title = "Weisfeiler-Lehman"
     depth: int = 3
 
     def see(self, graphs: Pack) -> Bag:
-        return label_bags(graphs, self.depth)
+        return _label_bag(graphs, self.depth)
+
+
+@dataclass(frozen=True)
+class WLEdge(BagKernel):
+    """The number of pairs of edges whose ends have the same labels, over rounds 0 to ``depth``.
+
+    With ``edge_labels`` the features of the edges must be equal too, for undirected graphs without loops.
+    """
+
+    depth: int = 3
+    edge_labels: bool = False
+
+    def see(self, graphs: Pack) -> Bag:
+        a = neighbours(graphs).tocoo()
+        once = a.row < a.col
+        u, v = a.row[once], a.col[once]
+        edge = edge_names(graphs)[once] if self.edge_labels else np.zeros(len(u), dtype=np.uint64)
+        keys = [
+            name(i, np.minimum(label[u], label[v]), np.maximum(label[u], label[v]), edge)
+            for i, label in enumerate(_refinements(graphs, self.depth))
+        ]
+        return tally(np.tile(graph_of(graphs)[u], self.depth + 1), np.concatenate(keys), len(graphs))
+
+
+@dataclass(frozen=True)
+class WLOptimalAssignment(BagKernel):
+    """The best pairing of vertices by the labels of rounds 0 to ``depth``.
+
+    The similarity of two vertices is the number of rounds in which their labels agree, and the kernel is the largest
+    sum of similarities over all pairings of the vertices of two graphs. Refinement makes the labels a tree, and the
+    best pairing takes ``min(count_g, count_h)`` pairs at every label: the histogram intersection over all rounds.
+    """
+
+    depth: int = 3
+
+    def see(self, graphs: Pack) -> Bag:
+        return unary(_label_bag(graphs, self.depth))

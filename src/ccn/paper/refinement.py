@@ -1,12 +1,12 @@
-"""Colour refinement: which graphs the Weisfeiler-Lehman tests tell apart.
+"""The Weisfeiler-Lehman tests: colour refinement of vertices and of pairs of vertices.
 
-1-WL colours vertices: in each round a vertex takes its old colour with the multiset of its neighbours' colours.
+1-WL colours vertices: in each round the new colour of a vertex is its old one with the multiset of its neighbours'.
 3-WL is computed as folklore 2-WL, which tells the same graphs apart (Cai, Fürer and Immerman 1992; the numbering is
-that of the BREC paper, in which 2-WL is no stronger than 1-WL): it colours ordered pairs (u, v) and gathers the pairs
-of colours of (u, w) and (w, v) over all w.
+that of the BREC paper, in which 2-WL is no stronger than 1-WL): it colours ordered pairs (u, v) and collects the
+pairs of colours of (u, w) and (w, v) over all w.
 
-Colours are 64-bit names, mixed as in :mod:`ccn.methods.kernels.bags`, so that those of different graphs compare.
-A wrapping sum of mixed names stands for a multiset. Edges count as they are, without weights or features.
+Colours are 64-bit names, mixed as in :mod:`ccn.methods.kernels.bags`, so that those of different graphs can be
+compared. A wrapping sum of mixed names stands for a multiset. Weights and features of edges are ignored.
 """
 
 from __future__ import annotations

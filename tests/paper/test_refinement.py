@@ -9,7 +9,7 @@ import pytest
 from ccn import Graph
 from ccn.methods.kernels.bags import Names
 from ccn.paper.pairs import circular_skip_links, strongly_regular
-from ccn.paper.wl import wl_1, wl_3
+from ccn.paper.refinement import wl_1, wl_3
 
 ROOK, SHRIKHANDE = next(strongly_regular())
 PATH, STAR = nx.path_graph(4), nx.star_graph(3)

@@ -1,0 +1,161 @@
+"""A table of the paper: methods compared on items, which are data sets, metrics or targets.
+
+Our results stand beside the paper's, with what is missing, which is best and which are not significantly worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, stdev
+
+from ccn.paper.cells import FLOOR, METHODS
+from ccn.paper.quoted import Quoted
+from ccn.paper.records import Record
+from ccn.paper.significance import corrected_t_test
+
+__all__ = ["LEVEL", "MISSING", "Figure", "Table", "compare"]
+
+LEVEL = 0.05
+"""Significance level."""
+MISSING = "\N{EN DASH}"
+_ROUNDING = 1e-9  # means of the same counts over splits, summed in another order, differ by less
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a method reached on an item.
+
+    Attributes:
+        values: by split.
+        splits: how many there should be.
+        timeouts, failures: how many splits timed out or failed.
+        quoted: the paper's figure.
+        best: no method with as many splits has a mean that is better by more than rounding.
+        close: not the best, and not significantly worse.
+
+    """
+
+    values: Mapping[int, float] = field(default_factory=dict)
+    splits: int = 1
+    timeouts: int = 0
+    failures: int = 0
+    quoted: Quoted | None = None
+    best: bool = False
+    close: bool = False
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self.values.values()) if self.values else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation over splits, where there are several."""
+        return stdev(self.values.values()) if len(self.values) > 1 else None
+
+    def text(self, form: str) -> str:
+        """Mean and deviation, and the number of splits behind them if some are missing."""
+        ended = [(self.timeouts, "timed out"), (self.failures, "failed")]
+        if not self.values:
+            return next((word for count, word in ended if count), MISSING)
+        shown = f"{self.mean:{form}}" + ("" if self.deviation is None else f" ± {self.deviation:{form}}")
+        if len(self.values) == self.splits:
+            return shown
+        why = "".join(f", {count} {word}" for count, word in ended if count)
+        return f"{shown} ({len(self.values)} of {self.splits} splits{why})"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Methods on items.
+
+    Attributes:
+        figures: by (item, method).
+        form: format of numbers.
+        across: methods are columns and items rows, rather than the other way round.
+        labels: of items and methods, where they differ from their names.
+        notes: printed below the table.
+
+    """
+
+    name: str
+    title: str
+    items: tuple[str, ...]
+    methods: tuple[str, ...]
+    figures: Mapping[tuple[str, str], Figure]
+    form: str
+    across: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command that makes records for this table."""
+        more = "MUTAG --methods ridge,wl --splits 100"
+        return f"ccn reproduce {more if self.name == 'kernels-more' else self.name.partition('-')[0]}"
+
+    def label(self, name: str) -> str:
+        """The label of an item or method."""
+        return self.labels.get(name, name)
+
+
+def compare(
+    records: Mapping[str, Sequence[Record]],
+    values: Callable[[Record], Mapping[str, float]],
+    quoted: Callable[[str, str], Quoted | None],
+    better: Callable[[Iterable[float]], float],
+    splits: int = 1,
+) -> tuple[tuple[str, ...], dict[tuple[str, str], Figure]]:
+    """The methods that we or the paper have figures of, in order, and all figures by item and method.
+
+    Args:
+        records: of each item.
+        values: from the record of a cell that is done to its figures by item.
+        quoted: from method and item to the paper's figure.
+        better: ``min`` or ``max``.
+        splits: how many there should be, at least.
+
+    """
+    ran = dict.fromkeys(r.method for of_item in records.values() for r in of_item)
+    known = [m for m in METHODS if m in ran or any(quoted(m, item) for item in records)]
+    methods = (*known, *sorted(ran.keys() - {*METHODS, FLOOR}), *(ran.keys() & {FLOOR}))
+    figures: dict[tuple[str, str], Figure] = {}
+    for item, of_item in records.items():
+        most = max([splits, *(r.split + 1 for r in of_item)])
+        row = {}
+        for method in methods:
+            of_method = [r for r in of_item if r.method == method]
+            done = {r.split: values(r).get(item) for r in of_method if r.status == "done"}
+            row[method] = Figure(
+                values={split: value for split, value in done.items() if value is not None},
+                splits=1 if method == FLOOR else most,
+                timeouts=sum(r.status == "timeout" for r in of_method),
+                failures=sum(r.status == "failed" for r in of_method),
+                quoted=quoted(method, item),
+            )
+        figures |= {(item, method): figure for method, figure in _marked(row, better).items()}
+    return methods, figures
+
+
+def _marked(row: Mapping[str, Figure], better: Callable[[Iterable[float]], float]) -> dict[str, Figure]:
+    """The figures of an item with the best marked, and those that are not significantly worse."""
+    competing = {name: f for name, f in row.items() if name != FLOOR and f.values}
+    most = max((len(f.values) for f in competing.values()), default=0)
+    means = {name: f.mean for name, f in competing.items() if f.mean is not None and len(f.values) == most}
+    if not means:
+        return dict(row)
+    top = better(means.values())
+    best = {name for name, mean in means.items() if math.isclose(mean, top, rel_tol=_ROUNDING)}
+    out = dict(row)
+    for name in means:
+        close = name not in best and all(_not_worse(row[name], row[champion]) for champion in best)
+        out[name] = replace(row[name], best=name in best, close=close)
+    return out
+
+
+def _not_worse(figure: Figure, champion: Figure) -> bool:
+    """Whether a test over the splits that both have finds no significant difference."""
+    shared = sorted(set(figure.values) & set(champion.values))
+    ours, theirs = ([f.values[split] for split in shared] for f in (figure, champion))
+    return len(shared) > 1 and corrected_t_test(ours, theirs) >= LEVEL

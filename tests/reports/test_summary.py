@@ -1,0 +1,57 @@
+"""The report of a run."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ccn.datasets import load
+from ccn.reports.summary import figure, metrics_rows, report
+from ccn.training.recipe import recipe
+
+FOUND: dict[str, Any] = {
+    "task": "regression",
+    "graphs": {"train": 8, "validation": 1, "calibration": 0, "test": 1},
+    "metrics": {"validation": {"mae": 0.5, "r2": math.nan}, "calibration": {"mae": 1.0}, "test": {"mae": 0.25}},
+    "interval": {"level": 0.9, "coverage": 0.875, "mean_width": {"size": 1.5}, "rows": 1},
+    "members": [{"epochs": 7, "ended": "patience", "best_epoch": 5}],
+    "seconds": 12.3,
+}
+
+
+def made(method: str, found: dict[str, Any], **about: Any) -> str:
+    data = load(["CO", "CCO"], targets=[1.0, 2.0], task="regression")
+    config: Any = SimpleNamespace(method=method, seed=3, recipe=recipe("default"))
+    model: Any = SimpleNamespace(about=about)
+    return report(Path("runs/first"), model, data, found, config)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, "-"), (math.inf, "-"), (0.123456, "0.1235")])
+def test_figures(value: float | None, shown: str) -> None:
+    assert figure(value) == shown
+
+
+def test_metrics_have_a_column_for_each_part_but_that_of_calibration() -> None:
+    head, rows = metrics_rows(FOUND["metrics"])
+    assert head == ["", "validation", "test"]
+    assert rows == [["MAE", "0.5", "0.25"], ["R2", "-", "-"]]
+
+
+def test_a_network_has_its_metrics_intervals_epochs_and_commands() -> None:
+    text = made("ccn", FOUND)
+    assert "| MAE | 0.5 | 0.25 |" in text
+    for fact in ("train 8, validation 1, test 1", "90 % intervals", "87.5 %", "size 1.5", "7 epochs", "epoch 5 kept"):
+        assert fact in text
+    assert "ccn predict first new.csv -o predictions.csv --interval 0.9\n" in text
+    assert "report.png" not in text
+
+
+def test_another_method_has_what_it_chose() -> None:
+    text = made("wl", FOUND | {"interval": None}, chosen=[{"depth": 3, "C": 1.0}, {"depth": 3, "C": 1.0}])
+    assert text.count("depth 3, C 1.0") == 1
+    assert "Method wl" in text
+    assert "--interval" not in text
