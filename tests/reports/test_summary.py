@@ -42,7 +42,7 @@ def test_metrics_have_a_column_for_each_part_but_that_of_calibration() -> None:
 
 
 def test_a_network_has_its_metrics_intervals_epochs_and_commands() -> None:
-    text = made("ccn", FOUND)
+    text = made("ccn", FOUND, chosen=[])
     assert "| MAE | 0.5 | 0.25 |" in text
     for fact in ("train 8, validation 1, test 1", "90 % intervals", "87.5 %", "size 1.5", "7 epochs", "epoch 5 kept"):
         assert fact in text
