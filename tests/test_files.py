@@ -33,9 +33,14 @@ def test_a_folder_is_replaced_in_one_step_or_not_at_all(tmp_path: Path) -> None:
         with new_folder(path) as folder:
             (folder / "a.txt").write_text(content)
     assert (path / "a.txt").read_text() == "new"
-    with pytest.raises(RuntimeError), new_folder(path) as folder:
-        (folder / "a.txt").write_text("half")
-        raise RuntimeError
+
+    def fail() -> None:
+        with new_folder(path) as folder:
+            (folder / "a.txt").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert (path / "a.txt").read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 

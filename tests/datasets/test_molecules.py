@@ -13,10 +13,9 @@ import torch
 
 from ccn import Graph, datasets
 from ccn.chemistry.properties import molecule_features
-from ccn.datasets import load, molecules
+from ccn.datasets import load
 from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
-from ccn.graphs.pack import Pack
 
 SMILES = ["CCO", "c1ccccc1", "C", "[Na+].[Cl-]", "CC(=O)O", "N#N"]
 
@@ -50,18 +49,16 @@ def test_what_is_a_molecule_does_not_depend_on_what_is_read_of_it(more: str) -> 
     odd = ["", "C[N+](C)(C)C", "N->[Pt](Cl)Cl", "CCO name", "c1cc2c3cocc3c3c4[SiH2]C(=Cc4ncc3c2[se]1)c1scc2C=CCc12"]
     many = [s[:cut] + more + s[cut:] for s in [*known, *odd] for cut in range(len(s) + 1)]
     whole, bare = molecule_features("element"), replace(molecule_features("element"), bond=())
-    (arrays, *odd_rows), (fewer, *same) = (convert(many, features, False, ()) for features in (whole, bare))
-    assert odd_rows == same
-    a, b = Pack.of_edges(*arrays).arrays, Pack.of_edges(*fewer).arrays
+    complete, quick = (convert(many, features) for features in (whole, bare))
+    assert (complete.good.tolist(), complete.bad, complete.noted) == (quick.good.tolist(), quick.bad, quick.noted)
+    a, b = complete.pack.arrays, quick.pack.arrays
     assert all(np.array_equal(a[key], b[key]) for key in ("vertex_start", "features", "row", "column"))
 
 
-def test_workers_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(molecules, "_CHUNK", 4)
-    monkeypatch.setattr(molecules, "_SERIAL", 0)
+def test_workers_give_what_one_process_gives() -> None:
     many = [*SMILES, "bad", *SMILES, "", "C(C"]
-    alone = pack_molecules(many, n_jobs=1, canonical=True, elements=("H", "C"))
-    both = pack_molecules(many, n_jobs=2, canonical=True, elements=("H", "C"))
+    options: dict[str, Any] = {"canonical": True, "elements": ("H", "C"), "chunk": 4, "serial": 0}
+    alone, both = (pack_molecules(many, n_jobs=jobs, **options) for jobs in (1, 2))
     for key, value in alone.pack.arrays.items():
         assert np.array_equal(value, both.pack.arrays[key])
     assert (alone.bad, alone.noted, alone.canonical) == (both.bad, both.noted, both.canonical)
@@ -69,12 +66,11 @@ def test_workers_give_what_one_process_gives(monkeypatch: pytest.MonkeyPatch) ->
     assert both.counts[:3].tolist() == [[6, 2], [6, 6], [4, 1]]
 
 
-def test_a_script_without_a_main_guard_can_load(tmp_path: Path) -> None:
-    write(tmp_path / "t.csv", *(f"{'C' * (1 + i % 30)}O,{i}.5" for i in range(30)))
+def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "from ccn.datasets import load, molecules\nmolecules._SERIAL, molecules._CHUNK = 0, 10\n"
-        f"print(len(load({str(tmp_path / 't.csv')!r}, n_jobs=2)))\n"
+        "from ccn.datasets.molecules import pack_molecules\n"
+        "print(len(pack_molecules(['CCO'] * 30, n_jobs=2, chunk=10, serial=0).pack))\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "30"

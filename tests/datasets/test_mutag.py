@@ -65,10 +65,10 @@ def test_a_folder_of_the_same_files_reads_the_same(mutag: Dataset, tmp_path: Pat
 
 
 def test_what_is_no_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(CCNError, match="nowhere: no data set of this name"):
+    with pytest.raises(CCNError, match="nowhere.*MUTAG"):
         datasets.load("nowhere")
-    with pytest.raises(CCNError, match="no data set found in this folder"):
+    with pytest.raises(CCNError, match=tmp_path.name):
         datasets.load(tmp_path)
     (tmp_path / "broken.zip").write_text("not a zip")
-    with pytest.raises(CCNError, match=r"broken\.zip: cannot be read as a zip"):
+    with pytest.raises(CCNError, match=r"broken\.zip"):
         datasets.load(tmp_path / "broken.zip")

@@ -261,10 +261,10 @@ def test_saved_splits_come_back_and_only_for_their_data(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_of_splits_is_an_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "splits.json"
-    with pytest.raises(ConfigurationError, match=r"splits.json: cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"splits\.json"):
         load_splits(path, ["C"])
     path.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"splits.json: is no file of splits"):
+    with pytest.raises(ConfigurationError, match=r"splits\.json.*save_splits"):
         load_splits(path, ["C"])
     path.write_text('{"fingerprint": "x", "splits": [{"train": [0, 0], "validation": [], "test": []}]}')
     with pytest.raises(ConfigurationError, match="row 0 is given twice"):

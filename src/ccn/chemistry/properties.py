@@ -1,12 +1,9 @@
 """Features of atoms and bonds: sets of properties, each read from RDKit and written as a few columns.
 
 A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.graphs.exchange.from_rdkit` gives,
-``atoms`` adds what a chemist would write beside each atom and bond, ``compact`` beside each atom, and of bonds
-their order. For a set of your own make a
-:class:`MoleculeFeatures`, pass it wherever a name is taken, and put it into :data:`SETS` under its name
-if files that mention it are to be read back.
-
-RDKit itself is imported only to add hydrogens and for bonds without properties; everything else asks the molecule.
+``atoms`` adds charges, hydrogens, rings and the like, and ``compact`` has the same atoms with the bond order alone.
+For your own set make a :class:`MoleculeFeatures`, pass it wherever a name is accepted, and put it into :data:`SETS`
+under its name if files that mention it are to be read back.
 """
 
 from __future__ import annotations
@@ -21,16 +18,16 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, GraphError
 
-__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features", "spelled"]
+__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
 
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
-"""Elements with a column of their own; one more column stands for any other."""
+"""Elements with their own column; one more column stands for any other."""
 
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
-"""Bond orders with a column of their own: single, double, triple, aromatic."""
+"""Bond orders with their own column: single, double, triple, aromatic."""
 
 _DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
-_KEPT = 4096  # rows kept for the next atom that reads the same; one-hot sets need a few hundred
+_KEPT = 4096  # rows cached; one-hot sets need a few hundred
 
 
 @dataclass(frozen=True)
@@ -38,11 +35,11 @@ class Property:
     """One property of an atom or a bond, as columns.
 
     Attributes:
-        name: what its columns are called after.
+        name: prefix of its columns' names.
         read: from an RDKit atom or bond to its value.
-        values: one column per value, 1 where it is read. Without them there is one column, the value as a number.
+        values: one column per value, one-hot. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
-        perceived: RDKit must have perceived rings, aromaticity, hydrogens and the like before it can be read.
+        perceived: it can only be read after RDKit has perceived rings, aromaticity and hydrogens.
 
     """
 
@@ -68,7 +65,7 @@ class Property:
 
 
 class _Rows(dict[tuple[Any, ...], bytes]):
-    """From the readings of one atom or bond to its row, as bytes; made when first met."""
+    """From the values of one atom or bond to its row, as bytes; made when first needed."""
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self.properties = properties
@@ -76,17 +73,17 @@ class _Rows(dict[tuple[Any, ...], bytes]):
         # One-hot columns take a byte each, which is what makes stores of many molecules small.
         self.dtype = np.dtype(np.uint8 if all(p.values for p in properties) else np.float32)
 
-    def __missing__(self, readings: tuple[Any, ...]) -> bytes:
-        row = [x for p, value in zip(self.properties, readings, strict=True) for x in p.row(value)]
+    def __missing__(self, values: tuple[Any, ...]) -> bytes:
+        row = [x for p, value in zip(self.properties, values, strict=True) for x in p.row(value)]
         made = np.array(row, dtype=self.dtype).tobytes()
         if len(self) < _KEPT:
-            self[readings] = made
+            self[values] = made
         return made
 
     def of(self, things: Sequence[Any]) -> NDArray[Any]:
         """(things, width); property by property."""
-        readings = zip(*(map(p.read, things) for p in self.properties), strict=True)
-        joined = b"".join(map(self.__getitem__, readings))
+        values = zip(*(map(p.read, things) for p in self.properties), strict=True)
+        joined = b"".join(map(self.__getitem__, values))
         # A copy, since an array over bytes is read-only.
         return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
 
@@ -126,7 +123,7 @@ class MoleculeFeatures:
 
     @property
     def perceived(self) -> bool:
-        """Whether more is read of molecules than which atoms are bonded to which."""
+        """Whether anything is read that RDKit must perceive first."""
         return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +156,7 @@ class MoleculeFeatures:
         atoms, bonds = self._rows
         try:
             mol = self.molecule(mol)
-            # By number, which is twice as fast as RDKit's own iterators.
+            # By number, which is twice as fast as RDKit's iterators.
             features = atoms.of(list(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms()))))
             if not self.bond and len(features) < _DENSE:
                 edges = _edges(mol)
@@ -248,7 +245,7 @@ SETS: dict[str, MoleculeFeatures] = {
                 Property("ring", _ring, _YES, other=False),
             ),
         ),
-        # Of bonds the order alone, as a number: one matrix beside A where ``atoms`` has seven.
+        # The bond order as one number: one matrix beside A where ``atoms`` has seven.
         MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", _order),)),
         # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
         # single and double bonds where RDKit has aromatic ones; rings of six agree.
@@ -265,10 +262,10 @@ SETS: dict[str, MoleculeFeatures] = {
 def molecule_features(
     name: str | Mapping[str, Any] | MoleculeFeatures = "element", hydrogens: bool = False
 ) -> MoleculeFeatures:
-    """The features of molecules of this name, those written as this JSON object, or those given.
+    """The molecule features of this name, those written as this JSON object, or those given.
 
-    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; where the set of that name has
-    others today, what was trained on them cannot be used, and that is an error.
+    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; an error if the set of that name has
+    other columns now, since a model trained on them cannot be used.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
@@ -286,15 +283,7 @@ def molecule_features(
         if what in data and tuple(data[what]) != getattr(features, what):
             raise ConfigurationError(
                 f"molecule features {key!r}: written with other {what} than they have here; use the version of ccn, "
-                "or the set of your own, that they were written with"
+                "or your own set, that they were written with"
             )
     hydrogens = bool(hydrogens or data.get("hydrogens"))
     return replace(features, hydrogens=True) if hydrogens and not features.hydrogens else features
-
-
-def spelled(smiles: str) -> bool:
-    """Whether a SMILES, up to a name that may follow it, has no letters but those of ASCII.
-
-    RDKit ends at another character and answers with the molecule before it.
-    """
-    return not (words := smiles.split(maxsplit=1)) or words[0].isascii()

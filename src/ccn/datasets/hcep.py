@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.molecule_tables import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import open_table
 
@@ -24,9 +24,13 @@ def read_hcep(
     progress: bool = True,
 ) -> Dataset:
     """Read all rows; groups are the two samples of the database that they come from."""
-    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
-    schema = Schema("smiles", ("pce",), group="source")
     data, _ = dataset_of_molecules(
-        open_table(path), schema, chosen, name, task="regression", n_jobs=n_jobs, progress=progress
+        open_table(path),
+        Schema("smiles", ("pce",), group="source"),
+        name,
+        features=molecule_features(features, hydrogens),
+        task="regression",
+        n_jobs=n_jobs,
+        progress=progress,
     )
     return replace(data, units=("%",))

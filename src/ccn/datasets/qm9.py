@@ -1,8 +1,8 @@
 """QM9: 13 targets of 130,831 small molecules, from ``qm9.csv.gz`` or from the files of the package qm9pack.
 
-u0, u, h and g are total energies at the source. An atomisation energy is the total less the energies of the free
-atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree like the totals. The free-atom
-energies are those that QM9 publishes (``qm9_atomref.csv``).
+u0, u, h and g are total energies in the source. An atomisation energy is the total minus the energies of the free
+atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree. The free-atom energies are those published
+with QM9 (``qm9_atomref.csv``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.molecule_tables import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import Row, Table, find_column, open_table
 from ccn.errors import ConfigurationError, DataError
@@ -71,7 +71,7 @@ def qm9_files(path: Path) -> list[Path]:
     parts = [path / f"qm9_part{i}.csv" for i in (1, 2, 3)]
     missing = [p for p in parts if not p.is_file()]
     if missing:
-        raise DataError(f"{missing[0]}: this part of qm9pack is missing; install the package again")
+        raise DataError(f"{missing[0]}: this part of qm9pack is missing; reinstall the package")
     return parts
 
 
@@ -83,7 +83,7 @@ def free_atoms() -> NDArray[np.float64]:
 
 
 def _highest_frequency(frequencies: str, atoms: int) -> float:
-    """The highest harmonic frequency; where two sets are listed, of the second, which is the one behind zpve."""
+    """The highest harmonic frequency; where two sets are listed, of the second, from which zpve was computed."""
     values = json.loads(frequencies.replace(".,", ".0,").replace(".]", ".0]"))
     return float(max(values[len(values) // 2 :] if len(values) > 3 * atoms - 5 else values))
 
@@ -120,10 +120,15 @@ def read_qm9(
     """
     path = Path(path)
     table = _package_table(path) if path.is_dir() else open_table(path)
-    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
-    schema = Schema("smiles", tuple(TARGETS), id="index")
     data, counts = dataset_of_molecules(
-        table, schema, chosen, name, task="regression", elements=_ELEMENTS, n_jobs=n_jobs, progress=progress
+        table,
+        Schema("smiles", tuple(TARGETS), id="index"),
+        name,
+        features=molecule_features(features, hydrogens),
+        task="regression",
+        elements=_ELEMENTS,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     columns = [data.target_names.index(e) for e in _ENERGIES]
     bound = data.targets[:, columns] - counts @ free_atoms()
@@ -132,7 +137,7 @@ def read_qm9(
         targets=np.concatenate([data.targets, bound], axis=1),
         target_names=(*data.target_names, *_ATOMISATION),
         units=(*TARGETS.values(), *(TARGETS[e] for e in _ENERGIES)),
-        noted=(),  # methane, ammonia and water are single atoms here, as they should be
+        noted=(),  # methane, ammonia and water are single atoms: nothing unusual here
     )
 
 

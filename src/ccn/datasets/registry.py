@@ -1,4 +1,4 @@
-"""The data sets that have a name: which file each is, where it is looked for, and where it can be fetched."""
+"""The named data sets: the file of each, where it is looked for, and from where it can be downloaded."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import hashlib
 import importlib.util
 import logging
 import os
-import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from ccn.datasets.archives import read_zip
-from ccn.errors import DataError
-from ccn.files import cache_folder
+from ccn.errors import DataError, FileError
+from ccn.files import cache_folder, write_atomically
 
 __all__ = ["ENTRIES", "Entry", "Found", "entry_of", "fetch", "find", "locate"]
 
 _TU = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
 _SECONDS = (4.0, 30.0)  # to connect, and between two packets
 
-# Of the text files in the archives: sha256 of the lines without blanks, so that neither the spelling of line ends nor
-# that of "1, 2" matters.
+# Of the text files in the archives: SHA-256 of the lines without blanks, so that line ends and the blank in "1, 2" do
+# not matter.
 _SHA256: dict[str, dict[str, str]] = {
     "MUTAG": {
         "A": "692aa71bcba2953bb3a41cb6de97615bb512eaff87236ef881d8aa8822550147",
@@ -56,13 +56,13 @@ _SHA256: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set with a name.
+    """A named data set.
 
     Attributes:
-        file: where it lies below a data folder.
+        file: its path below a data folder.
         kind: which reader reads it.
-        beside: files beside it that are used when present, and what they hold.
-        url, sha256: a public source and what its text files must be; none where there is no such source.
+        beside: optional files beside it, and their content.
+        url, sha256: a public source and the hashes of its text files; none where there is no such source.
         package: the PyPI package that carries it, as (module, folder inside).
         origin: where it comes from, and whom to cite.
         licence: as stated by the source.
@@ -132,12 +132,12 @@ _ALL = (
     ),
 )
 ENTRIES: dict[str, Entry] = {e.name: e for e in _ALL}
-"""All data sets that have a name."""
+"""All named data sets."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Where a data set lies: its file (or folder) and what kind of place that is."""
+    """The file (or folder) of a data set, and in which place it was found."""
 
     path: Path
     place: str
@@ -155,7 +155,7 @@ def _data_folders() -> Iterable[tuple[str, Path]]:
 
 
 def find(entry: Entry) -> Found | None:
-    """Where the data set is at hand: in ``CCN_DATA``, the cache, this package, or an installed package; else None."""
+    """Where the data set is: in ``CCN_DATA``, the cache, this package, or an installed package; else None."""
     for place, folder in _data_folders():
         if (path := folder / entry.file).is_file():
             return Found(path, place)
@@ -163,7 +163,7 @@ def find(entry: Entry) -> Found | None:
         return Found(Path(__file__).parent / "mutag" / "MUTAG.zip", "ccn itself")
     if entry.package is not None:
         module, inside = entry.package
-        # Located without being imported: the import of qm9pack fails on current setuptools.
+        # Located without being imported: importing qm9pack fails with current setuptools.
         spec = importlib.util.find_spec(module)
         for root in (spec.submodule_search_locations or []) if spec is not None else []:
             if (path := Path(root) / inside).is_dir():
@@ -172,7 +172,7 @@ def find(entry: Entry) -> Found | None:
 
 
 def locate(entry: Entry) -> Found:
-    """Where the data set is; fetched if it is not at hand."""
+    """Where the data set is; downloaded if it is nowhere."""
     return find(entry) or fetch(entry)
 
 
@@ -188,36 +188,36 @@ def _where_to_put(entry: Entry) -> str:
 def fetch(entry: Entry) -> Found:
     """Download the data set into the cache and check it; an error says which file to put where."""
     if entry.url is None:
-        raise DataError(
-            f"{entry.name} is not at hand and has no public source to fetch it from: {_where_to_put(entry)}"
-        )
+        raise DataError(f"{entry.name} is not available here and has no public source: {_where_to_put(entry)}")
     import pooch
 
     pooch.get_logger().setLevel(logging.WARNING)
     target = cache_folder() / "data" / entry.file
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory() as folder:
             try:
                 got = pooch.retrieve(
                     entry.url,
-                    known_hash=None,  # of the archive; what counts is the text inside, checked below
+                    known_hash=None,  # of the archive; the text files inside are checked below
                     path=folder,
                     fname="download.zip",
                     downloader=pooch.HTTPDownloader(timeout=_SECONDS),
                 )
             except Exception as error:  # whatever the network or its libraries raise
                 raise DataError(
-                    f"{entry.name} is not at hand and cannot be fetched from {entry.url} ({type(error).__name__}): "
-                    f"{_where_to_put(entry)}"
+                    f"{entry.name} is not available here and cannot be downloaded from {entry.url} "
+                    f"({type(error).__name__}): {_where_to_put(entry)}"
                 ) from None
             checked = _checked(entry, Path(got))
-            new = Path(folder) / "checked.zip"
-            with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
+
+        def save(file: IO[bytes]) -> None:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
                 for name, content in checked.items():
                     archive.writestr(f"{entry.name}/{name}", content)
-            shutil.move(new, target)
-    except OSError as error:
+
+        write_atomically(target, save)
+    except (OSError, FileError) as error:
         raise DataError(
             f"{entry.name} cannot be kept in the cache ({error}); set CCN_CACHE to another folder"
         ) from None
@@ -230,14 +230,14 @@ def text_sha256(text: bytes) -> str:
 
 
 def _checked(entry: Entry, path: Path) -> dict[str, bytes]:
-    """The text files of a fetched archive, each what it must be; other files are left out."""
+    """The text files of a downloaded archive, each with the known hash; other files are left out."""
     inside = {name.rsplit("/", 1)[-1]: content for name, content in read_zip(path, ".txt").items()}
     out = {}
     for part, expected in entry.sha256.items():
         name = f"{entry.name}_{part}.txt"
         if name not in inside or text_sha256(inside[name]) != expected:
             raise DataError(
-                f"{entry.name}: what {entry.url} gave is not the data set that ccn knows ({name} "
+                f"{entry.name}: the download from {entry.url} is not the known data set ({name} "
                 f"{'differs' if name in inside else 'is missing'}); nothing was kept. If you trust it, load it by path"
             )
         out[name] = inside[name]

@@ -1,4 +1,4 @@
-"""Which columns of a table of molecules mean what: named by the user or found by looking at the first rows."""
+"""Which columns of a table of molecules mean what: named by the user or detected in the first rows."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ccn.chemistry.properties import spelled
+from ccn.chemistry.smiles import parses
 from ccn.datasets.tables import Row, Table, find_column, is_missing, number
 from ccn.errors import DataError
 
-__all__ = ["Schema", "find_schema", "parses"]
+__all__ = ["Schema", "find_schema"]
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
@@ -34,15 +34,6 @@ class Schema:
     split: str | None = None
     id: str | None = None
     words: frozenset[str] = field(default=frozenset())
-
-
-def parses(smiles: str) -> bool:
-    """Whether RDKit reads it as a molecule."""
-    from rdkit import Chem, rdBase
-
-    with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles) if spelled(smiles) else None
-    return mol is not None and mol.GetNumAtoms() > 0
 
 
 def find_schema(

@@ -20,7 +20,6 @@ from ccn.datasets.archives import open_binary, read_zip
 from ccn.datasets.columns import encode_classes
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError
-from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
 
 __all__ = ["is_tu", "read_tu", "tu_files"]
@@ -122,6 +121,8 @@ def read_tu(
         directed, self_loops: what kind of graphs to allow.
 
     """
+    from ccn.graphs.graph import Graph
+
     path = Path(path)
     name = path.stem if name is None else name
     texts = _texts(path)

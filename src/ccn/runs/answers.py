@@ -89,8 +89,8 @@ def parse(how: Reads, texts: Sequence[str]) -> Parsed:
     if isinstance(how, Inputs):
         data, bad = read_lines(texts, getattr(how.vertices, "width", None))
         return (None, [], bad) if data is None else (how.align(data), np.asarray(data.rows).tolist(), bad)
-    arrays, good, bad, *_ = convert(texts, how, False, ())
-    return (None if arrays is None else Pack.of_edges(*arrays)), good, bad
+    made = convert(texts, how)
+    return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
 
 
 def answer(

@@ -75,6 +75,7 @@ def deal(data: Dataset, config: Config) -> Dealt:
             seed=config.seed,
             labels=data.targets if data.task == "classification" else None,
             molecules=data.smiles,
+            canonical=data.canonical,
             column=data.splits,
             groups=None if config.data.group_column is None else data.groups,
             duplicates=s.duplicates,
