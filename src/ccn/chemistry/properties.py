@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Property:
 
     Attributes:
         name: prefix of its columns' names.
-        read: from an RDKit atom or bond to its value.
+        read: a function from an RDKit atom or bond to its value, or the name of the method that gives it.
         values: one column per value, one-hot. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
         perceived: it can only be read after RDKit has perceived rings, aromaticity and hydrogens.
@@ -44,10 +45,15 @@ class Property:
     """
 
     name: str
-    read: Callable[[Any], Any]
+    read: Callable[[Any], Any] | str
     values: tuple[Any, ...] = ()
     other: bool = True
     perceived: bool = True
+
+    @property
+    def reader(self) -> Callable[[Any], Any]:
+        """From an RDKit atom or bond to its value."""
+        return methodcaller(self.read) if isinstance(self.read, str) else self.read
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -69,6 +75,7 @@ class _Rows(dict[tuple[Any, ...], bytes]):
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self.properties = properties
+        self.readers = [p.reader for p in properties]
         self.width = sum(len(p.columns) for p in properties)
         # One-hot columns take a byte each, which is what makes stores of many molecules small.
         self.dtype = np.dtype(np.uint8 if all(p.values for p in properties) else np.float32)
@@ -82,7 +89,7 @@ class _Rows(dict[tuple[Any, ...], bytes]):
 
     def of(self, things: Sequence[Any]) -> NDArray[Any]:
         """(things, width); property by property."""
-        values = zip(*(map(p.read, things) for p in self.properties), strict=True)
+        values = zip(*(map(read, things) for read in self.readers), strict=True)
         joined = b"".join(map(self.__getitem__, values))
         # A copy, since an array over bytes is read-only.
         return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
@@ -127,7 +134,7 @@ class MoleculeFeatures:
         return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
 
     def to_json(self) -> dict[str, Any]:
-        """The name and the columns as plain JSON values; see :func:`molecule_features` for the way back."""
+        """The name and the columns as plain JSON values; :func:`molecule_features` is the inverse."""
         return {
             "name": self.name,
             "hydrogens": self.hydrogens,
@@ -181,18 +188,6 @@ def _edges(mol: Any) -> NDArray[np.int64]:
     return pairs[pairs[:, 0] < pairs[:, 1]]
 
 
-def _element(atom: Any) -> Any:
-    return atom.GetSymbol()
-
-
-def _degree(atom: Any) -> Any:
-    return atom.GetDegree()
-
-
-def _charge(atom: Any) -> Any:
-    return atom.GetFormalCharge()
-
-
 def _hydrogens(atom: Any) -> Any:
     return atom.GetTotalNumHs(True)  # those that are vertices count too: the same with and without hydrogens=True
 
@@ -201,31 +196,15 @@ def _hybridisation(atom: Any) -> Any:
     return atom.GetHybridization().name
 
 
-def _aromatic(thing: Any) -> Any:
-    return thing.GetIsAromatic()
-
-
-def _ring(thing: Any) -> Any:
-    return thing.IsInRing()
-
-
-def _order(bond: Any) -> Any:
-    return bond.GetBondTypeAsDouble()
-
-
-def _conjugated(bond: Any) -> Any:
-    return bond.GetIsConjugated()
-
-
 _YES = (True,)
 _ATOM = (
-    Property("element", _element, ELEMENTS),
-    Property("degree", _degree, (0, 1, 2, 3, 4, 5, 6)),
-    Property("charge", _charge, (-2, -1, 0, 1, 2)),
+    Property("element", "GetSymbol", ELEMENTS),
+    Property("degree", "GetDegree", (0, 1, 2, 3, 4, 5, 6)),
+    Property("charge", "GetFormalCharge", (-2, -1, 0, 1, 2)),
     Property("hydrogens", _hydrogens, (0, 1, 2, 3, 4)),
     Property("hybridisation", _hybridisation, ("S", "SP", "SP2", "SP3", "SP3D", "SP3D2")),
-    Property("aromatic", _aromatic, _YES, other=False),
-    Property("ring", _ring, _YES, other=False),
+    Property("aromatic", "GetIsAromatic", _YES, other=False),
+    Property("ring", "IsInRing", _YES, other=False),
 )
 
 SETS: dict[str, MoleculeFeatures] = {
@@ -233,26 +212,26 @@ SETS: dict[str, MoleculeFeatures] = {
     for features in (
         MoleculeFeatures(
             "element",
-            atom=(Property("element", _element, ELEMENTS, perceived=False),),
-            bond=(Property("order", _order, BOND_ORDERS, other=False),),
+            atom=(Property("element", "GetSymbol", ELEMENTS, perceived=False),),
+            bond=(Property("order", "GetBondTypeAsDouble", BOND_ORDERS, other=False),),
         ),
         MoleculeFeatures(
             "atoms",
             atom=_ATOM,
             bond=(
-                Property("order", _order, BOND_ORDERS),
-                Property("conjugated", _conjugated, _YES, other=False),
-                Property("ring", _ring, _YES, other=False),
+                Property("order", "GetBondTypeAsDouble", BOND_ORDERS),
+                Property("conjugated", "GetIsConjugated", _YES, other=False),
+                Property("ring", "IsInRing", _YES, other=False),
             ),
         ),
         # The bond order as one number: one matrix beside A where ``atoms`` has seven.
-        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", _order),)),
+        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", "GetBondTypeAsDouble"),)),
         # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
         # single and double bonds where RDKit has aromatic ones; rings of six agree.
         MoleculeFeatures(
             "mutag",
-            atom=(Property("element", _element, ("C", "N", "O", "F", "I", "Cl", "Br"), other=False),),
-            bond=(Property("order", _order, (1.5, 1.0, 2.0, 3.0), other=False),),
+            atom=(Property("element", "GetSymbol", ("C", "N", "O", "F", "I", "Cl", "Br"), other=False),),
+            bond=(Property("order", "GetBondTypeAsDouble", (1.5, 1.0, 2.0, 3.0), other=False),),
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""BREC: pairs of graphs that are not isomorphic and that 1-WL does not tell apart."""
+"""BREC: pairs of graphs that are not isomorphic and that 1-WL cannot distinguish."""
 
 from __future__ import annotations
 

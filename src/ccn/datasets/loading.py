@@ -66,9 +66,10 @@ def _kind(path: Path) -> str:
 
 
 def _options(function: Callable[..., Any] | None) -> set[str]:
-    if function is None:
-        return set()
-    return {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
+    """The names of a reader's options."""
+    parameters = inspect.signature(function).parameters.values() if function is not None else ()
+    passed_on = molecule_tables.MOLECULE_OPTIONS if any(p.kind is p.VAR_KEYWORD for p in parameters) else ()
+    return {*passed_on, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)}
 
 
 def load(
@@ -150,7 +151,7 @@ def _check_options(reader: _Reader, path: Path, options: Iterable[str]) -> None:
     known = _options(reader.read) | _options(reader.view)
     unknown = sorted(set(options) - known)
     if unknown:
-        known |= _options(load)
+        known |= {"draw", "path", "seed", "store", "strict", "targets"}
         raise ConfigurationError(
             f"{path}: {unknown[0]!r} is not an option here; the options are {', '.join(sorted(known))}"
         )

@@ -21,7 +21,10 @@ from ccn.datasets.tables import Table, find_column, is_missing, name_of, number,
 from ccn.errors import DataError
 from ccn.graphs.ragged import Int
 
-__all__ = ["dataset_of_molecules", "read_molecules"]
+__all__ = ["MOLECULE_OPTIONS", "dataset_of_molecules", "read_molecules"]
+
+MOLECULE_OPTIONS = ("features", "hydrogens", "n_jobs", "progress")
+"""Options of :func:`dataset_of_molecules` that readers of molecules with ``**options`` pass on."""
 
 
 def read_molecules(
@@ -74,7 +77,8 @@ def read_molecules(
         table,
         schema,
         name or name_of(path),
-        features=molecule_features(features, hydrogens),
+        features=features,
+        hydrogens=hydrogens,
         task=task,
         contradictions=True,
         n_jobs=n_jobs,
@@ -88,7 +92,8 @@ def dataset_of_molecules(
     schema: Schema,
     name: str,
     *,
-    features: MoleculeFeatures,
+    features: MoleculeFeatures | str = "element",
+    hydrogens: bool = False,
     task: Task | None = None,
     contradictions: bool = False,
     elements: Sequence[str] = (),
@@ -99,9 +104,9 @@ def dataset_of_molecules(
 
     ``contradictions`` notes the rows whose molecule is in an earlier row with other targets.
     """
-    rows = _usable(table, schema)
+    rows, chosen = _usable(table, schema), molecule_features(features, hydrogens)
     made = convert_all(
-        rows.smiles, features, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name
+        rows.smiles, chosen, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name
     )
     dropped = [*rows.dropped, *(Remark(rows.numbers[i], rows.smiles[i], why) for i, why in made.bad)]
     dropped.sort(key=lambda r: r.row)
@@ -130,11 +135,11 @@ def dataset_of_molecules(
         rows=np.array(numbers, dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
-        vertex_names=features.vertex_names,
-        edge_names=features.edge_names,
+        vertex_names=chosen.vertex_names,
+        edge_names=chosen.edge_names,
         options={
-            "features": features.name,
-            "hydrogens": features.hydrogens,
+            "features": chosen.name,
+            "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
         },

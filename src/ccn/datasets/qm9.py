@@ -12,12 +12,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.molecule_tables import dataset_of_molecules
 from ccn.datasets.schema import Schema
@@ -105,18 +104,11 @@ def _package_table(folder: Path) -> Table:
     return Table(folder, ("index", "smiles", *TARGETS), rows)
 
 
-def read_qm9(
-    path: str | Path,
-    name: str = "QM9",
-    *,
-    features: MoleculeFeatures | str = "element",
-    hydrogens: bool = False,
-    n_jobs: int | None = None,
-    progress: bool = True,
-) -> Dataset:
+def read_qm9(path: str | Path, name: str = "QM9", **options: Any) -> Dataset:
     """Read QM9 with its 13 targets as published and, after them, the four atomisation energies.
 
-    :func:`qm9_energies` chooses between the two kinds of energy.
+    :func:`qm9_energies` chooses between the two kinds of energy. The options are ``MOLECULE_OPTIONS`` of
+    :mod:`ccn.datasets.molecule_tables`.
     """
     path = Path(path)
     table = _package_table(path) if path.is_dir() else open_table(path)
@@ -124,11 +116,9 @@ def read_qm9(
         table,
         Schema("smiles", tuple(TARGETS), id="index"),
         name,
-        features=molecule_features(features, hydrogens),
         task="regression",
         elements=_ELEMENTS,
-        n_jobs=n_jobs,
-        progress=progress,
+        **options,
     )
     columns = [data.target_names.index(e) for e in _ENERGIES]
     bound = data.targets[:, columns] - counts @ free_atoms()

@@ -7,6 +7,7 @@ import importlib.util
 import logging
 import os
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,39 +20,7 @@ from ccn.files import cache_folder, write_atomically
 
 __all__ = ["ENTRIES", "Entry", "Found", "entry_of", "fetch", "find", "locate"]
 
-_TU = "https://www.chrsmrrs.com/graphkerneldatasets/{}.zip"
 _SECONDS = (4.0, 30.0)  # to connect, and between two packets
-
-# Of the text files in the archives: SHA-256 of the lines without blanks, so that line ends and the blank in "1, 2" do
-# not matter.
-_SHA256: dict[str, dict[str, str]] = {
-    "MUTAG": {
-        "A": "692aa71bcba2953bb3a41cb6de97615bb512eaff87236ef881d8aa8822550147",
-        "edge_labels": "e365ce2f7a990d365687b95b434ff8f9249a44ac773aa437e68b1b0b9df3ece4",
-        "graph_indicator": "f4b33293ace23bb2574ece47425080874d4a3eac002f2f42b218b48c09be9e2c",
-        "graph_labels": "61a76b08007e68b78c40bcbe6fbc54954ede5b86496ebaa63acbe6f3dad64a1c",
-        "node_labels": "16984a3e338aa842d6b876cbaaa2547ed56df29e4b868974dc62d6d39d64309c",
-    },
-    "PTC_MR": {
-        "A": "220ebd27c28af40b7763a8539d2bdcdc28adb920e664408462547cfd7c56ddea",
-        "edge_labels": "f2552b17d4ecf88f8913745d7b884fa6beed1ae8311b86003ba4724c57a6157c",
-        "graph_indicator": "0a39f24051ca227f7e2194c7dd2fa3461adcbfa8be17b182fcc5cd398ed8a4f7",
-        "graph_labels": "c2e28a84594271b3a895e946c25251e2986523c514bd017183b47c5f9ba63ee4",
-        "node_labels": "7890046c30487868f7e856404b35cb9e55960793d043954bed6b6234d8d91e59",
-    },
-    "NCI1": {
-        "A": "9341c9c1378baf556993904b221512adb016132cc9385b78e4bfc32848f2eeb2",
-        "graph_indicator": "cc32e4becf0e3223e4c84c7d3a6c658eda44dd2fe12358de257862ba9bd6ae64",
-        "graph_labels": "add445fa3feb1b99fbf048169fa1569204d6a422b147719b451c941b28aa437a",
-        "node_labels": "a0695309c50a8353733fde1189e6e451064a35bddbe4b1d446f8fcd9e132407b",
-    },
-    "NCI109": {
-        "A": "568be778b213ad8ce5b49fd8a13e9220c78f8e3e95c411a23b08858f4f677196",
-        "graph_indicator": "cb55ca86801884337620ae5b1b308b8f2f3fb45cc081f3b43a570bd435a94afc",
-        "graph_labels": "872ff4b121276eba538f4530cf7d2c049dee8502e39603ad398b93d53b1fce48",
-        "node_labels": "1f37fb2560d52f8ff0891bffd9246f5c12a9e3e78af04b22167a7207ce56bef7",
-    },
-}
 
 
 @dataclass(frozen=True)
@@ -63,7 +32,8 @@ class Entry:
         kind: which reader reads it.
         beside: optional files beside it, and their content.
         url, sha256: a public source and the hashes of its text files; none where there is no such source.
-        package: the PyPI package that carries it, as (module, folder inside).
+        what: its content.
+        package: the PyPI package that contains it, as (module, folder inside).
         origin: where it comes from, and whom to cite.
         licence: as stated by the source.
 
@@ -74,64 +44,19 @@ class Entry:
     kind: str
     origin: str
     licence: str
+    what: str
     beside: Mapping[str, str] = field(default_factory=dict)
     url: str | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
     package: tuple[str, str] | None = None
-    what: str = ""
 
 
-def _tu(name: str, origin: str, **more: object) -> Entry:
-    url, sums = (_TU.format(name), _SHA256[name]) if name in _SHA256 else (None, {})
-    return Entry(
-        name,
-        f"{name}/{name}.zip",
-        "tu",
-        origin,
-        "none stated",
-        url=url,
-        sha256=sums,
-        **more,  # type: ignore[arg-type]
-    )
+def _entries() -> dict[str, Entry]:
+    table = tomllib.loads((Path(__file__).parent / "registry.toml").read_text(encoding="utf-8"))
+    return {name: Entry(name, **fields) for name, fields in table.items()}
 
 
-def _orders(name: str) -> dict[str, str]:
-    return {f"{name}_edge_labels.txt.gz": "bond orders, one line per line of the file that ends in _A.txt"}
-
-
-_ALL = (
-    _tu("MUTAG", "TU Dortmund; Debnath et al. 1991", what="188 nitro compounds"),
-    _tu("PTC_MR", "TU Dortmund; Toivonen et al. 2003", what="344 compounds, male rats"),
-    _tu("PTC", "LibCCNs; Toivonen et al. 2003", what="the molecules of PTC_MR with hydrogens"),
-    _tu("NCI1", "TU Dortmund; Wale and Karypis 2006", beside=_orders("NCI1"), what="lung cancer screen"),
-    _tu("NCI109", "TU Dortmund; Wale and Karypis 2006", beside=_orders("NCI109"), what="ovarian cancer screen"),
-    Entry(
-        "QM9",
-        "qm9/qm9.csv.gz",
-        "qm9",
-        "Ramakrishnan et al. 2014, by the package qm9pack",
-        "MIT (qm9pack)",
-        package=("qm9pack", "data"),
-        what="columns index, smiles and the 13 targets",
-    ),
-    Entry(
-        "HCEP",
-        "hcep/hcep.csv.gz",
-        "hcep",
-        "Harvard Clean Energy Project; Hachmann et al. 2011",
-        "academic use; part MIT, part none stated",
-        what="columns smiles, pce and source",
-    ),
-    Entry(
-        "BREC",
-        "brec/brec_pairs.tsv",
-        "brec",
-        "GraphPKU/BREC; Wang and Zhang 2023",
-        "MIT",
-        what="columns category, graph6_a and graph6_b",
-    ),
-)
-ENTRIES: dict[str, Entry] = {e.name: e for e in _ALL}
+ENTRIES = _entries()
 """All named data sets."""
 
 
@@ -145,7 +70,7 @@ class Found:
 
 def entry_of(name: str) -> Entry | None:
     """The entry of this name, whatever its case."""
-    return next((e for e in _ALL if e.name.lower() == name.lower()), None)
+    return next((e for e in ENTRIES.values() if e.name.lower() == name.lower()), None)
 
 
 def _data_folders() -> Iterable[tuple[str, Path]]:
@@ -181,7 +106,7 @@ def _where_to_put(entry: Entry) -> str:
     name = Path(entry.file).name
     more = "".join(f"; beside it, if you have it, {file} ({what})" for file, what in entry.beside.items())
     env = "" if os.environ.get("CCN_DATA") else f", or at {entry.file} in a folder that CCN_DATA names"
-    package = f"; or pip install {entry.package[0]}, which carries it" if entry.package else ""
+    package = f"; or pip install {entry.package[0]}, which contains it" if entry.package else ""
     return f"put {name} ({entry.what}) at {places}{env}{more}{package}"
 
 

@@ -315,7 +315,7 @@ def load_splits(path: str | Path, data: Any) -> list[Split]:
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigurationError(f"{path}: not a file of splits, as save_splits writes them ({error})") from None
     if found != fingerprint(data) or any(len(s) != len(data) for s in splits):
-        raise ConfigurationError(f"{path}: holds splits of other data; give the data they were made for, or split anew")
+        raise ConfigurationError(f"{path}: holds splits of other data; give their data, or make new splits")
     return splits
 
 
@@ -329,7 +329,7 @@ def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable
         raise ConfigurationError(
             f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
         )
-    return Split.of(deal(shares, strata, _groups(groups, len(strata)), _rng(seed), learnt=True))
+    return Split.of(deal(shares, strata, _groups(groups, len(strata)), _rng(seed), train_first=True))
 
 
 def _rows(n: int) -> int:

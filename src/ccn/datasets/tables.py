@@ -90,7 +90,7 @@ def name_of(path: str | Path) -> str:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for no value."""
+    """Whether a cell means a missing value."""
     return cell.strip().lower() in _MISSING
 
 
@@ -100,7 +100,7 @@ def number(cell: str) -> float | None:
         value = float(cell)
     except ValueError:
         return None
-    # float() also reads 1_000, which no table means.
+    # float() also accepts 1_000.
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
 
 
@@ -160,7 +160,7 @@ def lines_table(path: str | Path) -> Table:
 
 
 def _lines(path: Path, odd: list[int] | None = None) -> Iterator[str]:
-    """The lines of a text file, ends included. A line that is not UTF-8 is taken for Windows-1252 and counted in
+    """The lines of a text file, with their ends. A line that is not UTF-8 is read as Windows-1252 and counted in
     ``odd``.
     """
     with open_binary(path) as stream:
@@ -209,7 +209,7 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
     if first_line is None:
         raise DataError(f"{path}: the file is empty")
     if delimiter is None:
-        # A quoted name may hold a delimiter, so that the line is cut the way it will be read.
+        # A quoted name may hold a delimiter, so that the line is split as it will be read.
         delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([first_line], delimiter=d))))
     first = next(cells for cells, _ in _cells(path, delimiter) if cells)
     if header is None:

@@ -27,7 +27,7 @@ from ccn.graphs.ragged import Cache, Int, starts
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Batch", "Graph", "as_graph", "batch"]
+__all__ = ["Batch", "Graph", "as_graph", "batch", "entry_weights", "finite_tensor", "prefix", "real_tensor"]
 
 
 def prefix(name: str | None) -> str:

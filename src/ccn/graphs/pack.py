@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ccn.graphs.graph import Batch, Graph
 
-__all__ = ["Pack"]
+__all__ = ["KEPT_LEVELS", "Pack"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
