@@ -86,7 +86,7 @@ def test_info_of_a_file_with_bad_rows_says_so_and_succeeds(tmp_path: Path) -> No
         (["info", "t.csv"], "t.csv: no good row among 1"),
         (["info", "t.csv", "--target-columns", "z"], "t.csv: there is no column 'z'"),
         (["info", "no.csv"], "no.csv: no data set of this name and no such file"),
-        (["get", "HCEP"], "HCEP is not at hand and has no public source"),
+        (["get", "HCEP"], "HCEP is not available"),
         (["get", "nothing"], "nothing: no data set of this name"),
     ],
 )

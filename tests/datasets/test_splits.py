@@ -239,7 +239,7 @@ def test_half_of_the_validation_part_is_for_calibration() -> None:
     np.testing.assert_array_equal(cut.validation, split.validation[half.train])
     np.testing.assert_array_equal(cut.calibration, split.validation[half.validation])
     assert cut.with_calibration(8) is cut
-    few = Split([0], [1], [])
+    few = Split.of([0, 1])
     assert few.with_calibration(0) is few
 
 
