@@ -46,23 +46,26 @@ _READERS = {
 }
 
 
+_SUFFIXES = {
+    ".zip": "tu",
+    ".jsonl": "json lines",
+    ".ndjson": "json lines",
+    **dict.fromkeys(graphs.FOLDER_SUFFIXES, "graphs"),
+    **dict.fromkeys(TABLE_SUFFIXES, "molecules"),
+}
+
+
 def _kind(path: Path) -> str:
     """Which reader reads this path."""
     if path.is_dir():
         return "tu" if tu.is_tu(path) else "graphs"
     suffix = suffix_of(path)
-    if suffix == ".zip":
-        return "tu"
-    if suffix in (".jsonl", ".ndjson"):
-        return "json lines"
-    if suffix in graphs.FOLDER_SUFFIXES:
-        return "graphs"
-    if suffix in TABLE_SUFFIXES:
-        return "molecules"
-    raise DataError(
-        f"{path}: not a supported kind of file; ccn reads {', '.join(TABLE_SUFFIXES)} and .jsonl, also with .gz, "
-        "a zip or folder in the TU format, and folders of GraphML or GML"
-    )
+    if suffix not in _SUFFIXES:
+        raise DataError(
+            f"{path}: not a supported kind of file; ccn reads {', '.join(_SUFFIXES)}, tables also with .gz, and "
+            "folders in the TU format or of GraphML or GML"
+        )
+    return _SUFFIXES[suffix]
 
 
 def _options(function: Callable[..., Any] | None) -> set[str]:

@@ -23,44 +23,32 @@ from ccn.datasets.schema import Schema
 from ccn.datasets.tables import Row, Table, find_column, open_table
 from ccn.errors import ConfigurationError, DataError
 
-__all__ = ["TARGETS", "qm9_energies", "qm9_files", "read_qm9"]
+__all__ = ["PACKAGE_COLUMNS", "TARGETS", "free_atoms", "qm9_energies", "qm9_files", "read_qm9"]
 
-TARGETS = {
-    "mu": "Debye",
-    "alpha": "bohr^3",
-    "homo": "Hartree",
-    "lumo": "Hartree",
-    "gap": "Hartree",
-    "r2": "bohr^2",
-    "zpve": "Hartree",
-    "u0": "Hartree",
-    "u": "Hartree",
-    "h": "Hartree",
-    "g": "Hartree",
-    "cv": "cal/(mol K)",
-    "omega1": "cm^-1",
+# Target: unit and column of qm9pack; omega1 is made from the frequencies.
+_TARGETS = {
+    "mu": ("Debye", "Dipole_debye"),
+    "alpha": ("bohr^3", "Polarizability_bohr3"),
+    "homo": ("Hartree", "HOMO_au"),
+    "lumo": ("Hartree", "LUMO_au"),
+    "gap": ("Hartree", "HOMO_LUMO_gap_au"),
+    "r2": ("bohr^2", "R2_bohr2"),
+    "zpve": ("Hartree", "ZPVE_au"),
+    "u0": ("Hartree", "InternalEnergy_0K_au"),
+    "u": ("Hartree", "InternalEnergy_298K_au"),
+    "h": ("Hartree", "Enthalphy_298K_au"),
+    "g": ("Hartree", "GibbsFreeEnergy_298K_au"),
+    "cv": ("cal/(mol K)", "Heatcapacity_Cv_cal_mol_K"),
+    "omega1": ("cm^-1", ""),
 }
+TARGETS = {name: unit for name, (unit, _) in _TARGETS.items()}
 """The targets and their units."""
+PACKAGE_COLUMNS = tuple(column for _, column in _TARGETS.values() if column)
+"""The columns of qm9pack, in the order of the targets; the last target is made from the frequencies."""
 
 _ENERGIES = ("u0", "u", "h", "g")
 _ATOMISATION = tuple(f"{name}_atomisation" for name in _ENERGIES)
 _ELEMENTS = ("H", "C", "N", "O", "F")
-
-# The columns of qm9pack in the order of TARGETS; the last target is made from the frequencies.
-_PACKAGE = (
-    "Dipole_debye",
-    "Polarizability_bohr3",
-    "HOMO_au",
-    "LUMO_au",
-    "HOMO_LUMO_gap_au",
-    "R2_bohr2",
-    "ZPVE_au",
-    "InternalEnergy_0K_au",
-    "InternalEnergy_298K_au",
-    "Enthalphy_298K_au",
-    "GibbsFreeEnergy_298K_au",
-    "Heatcapacity_Cv_cal_mol_K",
-)
 
 
 def qm9_files(path: Path) -> list[Path]:
@@ -90,7 +78,7 @@ def _highest_frequency(frequencies: str, atoms: int) -> float:
 def _package_table(folder: Path) -> Table:
     """The parts of qm9pack as one table with the columns of ``qm9.csv.gz``."""
     parts = [open_table(p) for p in qm9_files(folder)]
-    wanted = ("Index", "SMILES", *_PACKAGE, "Harmonic_Freq_cmi", "N_atoms")
+    wanted = ("Index", "SMILES", *PACKAGE_COLUMNS, "Harmonic_Freq_cmi", "N_atoms")
     place = [find_column(parts[0], name, "qm9pack") for name in wanted]
 
     def rows() -> Iterator[Row]:
@@ -135,13 +123,11 @@ def qm9_energies(data: Dataset, *, energies: Literal["atomisation", "total"] = "
     """The 13 targets with energies of one kind."""
     if energies not in ("atomisation", "total"):
         raise ConfigurationError(f"energies={energies!r} must be 'atomisation' or 'total'")
-    atomisation = energies == "atomisation"
-    source = dict(zip(_ENERGIES, _ATOMISATION, strict=True)) if atomisation else {}
+    source = dict(zip(_ENERGIES, _ATOMISATION, strict=True)) if energies == "atomisation" else {}
     chosen = data.with_targets(source.get(name, name) for name in TARGETS)
-    kind = "atomisation" if atomisation else "total"
     return replace(
         chosen,
         target_names=tuple(TARGETS),
-        note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {kind} energies",
+        note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {energies} energies",
         options={**data.options, "energies": energies},
     )

@@ -136,7 +136,7 @@ def random_split(
         Split(train=150, validation=19, test=19)
 
     """
-    return _split(np.zeros(_rows(n), dtype=np.int64), fractions, seed, groups)
+    return _split(_one_class(n), fractions, seed, groups)
 
 
 def stratified_split(
@@ -203,8 +203,8 @@ def k_fold(
     """
     if not 2 + validation <= folds <= n:
         raise ConfigurationError(f"folds={folds}: choose from {2 + validation} to the number of rows, {n}")
-    strata = np.zeros(_rows(n), dtype=np.int64) if labels is None else _strata(labels)
-    part = deal(np.full(folds, 1 / folds), strata, _groups(groups, len(strata)), _rng(seed))
+    strata = _one_class(n) if labels is None else _strata(labels)
+    part = _parts(np.full(folds, 1 / folds), strata, groups, seed)
     out = []
     for fold in range(folds):
         number = np.where(part == fold, 2, 0)
@@ -329,29 +329,26 @@ def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable
         raise ConfigurationError(
             f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
         )
-    return Split.of(deal(shares, strata, _groups(groups, len(strata)), _rng(seed), train_first=True))
+    return Split.of(_parts(shares, strata, groups, seed, train_first=True))
 
 
-def _rows(n: int) -> int:
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
-    return int(n)
-
-
-def _rng(seed: Seed) -> np.random.Generator:
+def _parts(shares: Any, strata: Int, groups: Iterable[Any] | None, seed: Seed, *, train_first: bool = False) -> Int:
+    """The part of each row, drawn from the seed."""
+    together = np.arange(len(strata)) if groups is None else groups_of(groups)
+    if len(together) != len(strata):
+        raise ConfigurationError(f"{len(strata)} rows, but groups of {len(together)}")
     if not all(isinstance(s, int | np.integer) and s >= 0 for s in (seed if isinstance(seed, tuple) else (seed,))):
         raise ConfigurationError(f"seed={seed!r} must be an integer from 0")
-    return np.random.default_rng(seed)
+    return deal(shares, strata, together, np.random.default_rng(seed), train_first=train_first)
+
+
+def _one_class(n: int) -> Int:
+    if not isinstance(n, int | np.integer) or n < 1:
+        raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
+    return np.zeros(n, dtype=np.int64)
 
 
 def _strata(labels: ArrayLike) -> Int:
     rows = np.asarray(labels)
     rows = rows[:, None] if rows.ndim == 1 else rows
     return groups_of([tuple(None if v != v else v for v in row) for row in rows.tolist()])
-
-
-def _groups(groups: Iterable[Any] | None, n: int) -> Int:
-    out = np.arange(n) if groups is None else groups_of(groups)
-    if len(out) != n:
-        raise ConfigurationError(f"{n} rows, but groups of {len(out)}")
-    return out

@@ -158,7 +158,7 @@ class Graph:
         self.mol = mol
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
-        self.weights = None if weights is None else finite_tensor(weights, "weights", where)
+        self.weights = None if weights is None else real_tensor(weights, "weights", where)
         self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
         self._check_edges(where)
         self.entries, self.entry_edge = self._entries(where)
@@ -168,12 +168,13 @@ class Graph:
         """The class of A that this graph declares."""
         return MatrixClass(self.directed, self.self_loops)
 
+    def _edge(self, i: int) -> str:
+        return f"edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]})"
+
     def _check_edges(self, where: str) -> None:
         e = self.edges
 
-        def edge(i: int) -> str:
-            return f"edge {i} ({e[i, 0]}, {e[i, 1]})"
-
+        edge = self._edge
         bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
         if bad.size:
             missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
@@ -187,9 +188,10 @@ class Graph:
         if self.weights is not None:
             if self.weights.shape != (len(e),):
                 raise GraphError(f"{where}{len(e)} edges, but weights of shape {tuple(self.weights.shape)}")
-            zero = torch.nonzero(self.weights.detach() == 0)
-            if len(zero):
-                raise GraphError(f"{where}{edge(int(zero[0]))} has weight 0; leave such an edge out")
+            bad = np.flatnonzero((~torch.isfinite(self.weights) | (self.weights == 0)).detach().cpu().numpy())
+            if bad.size:
+                weight = self.weights[bad[0]].item()
+                raise GraphError(f"{where}{edge(bad[0])} has weight {weight}; leave it out or give another weight")
         if self.edge_features is not None:
             if self.edge_features.ndim == 1:
                 self.edge_features = self.edge_features[:, None]
@@ -215,21 +217,18 @@ class Graph:
             first, second = number[twice], number[twice + 1]
             repeated = second[(self.edges[first] == self.edges[second]).all(1)]
             if repeated.size:
-                i = repeated[0]
-                raise GraphError(f"{where}edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]}) is given more than once")
+                raise GraphError(f"{where}{self._edge(repeated[0])} is given more than once")
             # What is left are undirected edges given as (u, v) and as (v, u): the two must agree.
             for what, values in (("weights", self.weights), ("features", self.edge_features)):
                 if values is None:
                     continue
-                rows = values.detach()
-                differ = (
-                    (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
-                )
-                if bool(differ.any()):
-                    i, j = int(first[int(differ.nonzero()[0])]), int(second[int(differ.nonzero()[0])])
+                rows = values.detach().reshape(len(values), -1)
+                differ = torch.nonzero((rows[first] != rows[second]).any(1))
+                if len(differ):
+                    one, other = (self._edge(of[int(differ[0])]) for of in (first, second))
                     raise GraphError(
-                        f"{where}edges {i} and {j} are one undirected edge given both ways, but their {what} "
-                        "differ: A is not symmetric; make them agree or pass directed=True"
+                        f"{where}{one} and {other} are one undirected edge, but their {what} differ: A is not "
+                        "symmetric; make them agree or pass directed=True"
                     )
             # Each place of A takes its value from the edge given in that direction: the first in this stable order.
             keep = np.ones(len(key), dtype=bool)
@@ -248,15 +247,20 @@ class Graph:
         s = np.asarray(sigma)
         if s.shape != (self.n,) or s.dtype.kind not in "iu" or (np.sort(s) != np.arange(self.n)).any():
             raise GraphError(f"{prefix(self.name)}sigma={s.tolist()} must hold each of 0..{self.n - 1} exactly once")
+        before, mol = np.argsort(s), self.mol
+        if mol is not None:
+            from rdkit.Chem import RenumberAtoms
+
+            mol = RenumberAtoms(mol, before.tolist())
         return Graph(
             s[self.edges] if len(self.edges) else [],
-            self.features[torch.from_numpy(np.argsort(s))],
+            self.features[torch.from_numpy(before)],
             weights=self.weights,
             edge_features=self.edge_features,
             directed=self.directed,
             self_loops=self.self_loops,
             name=self.name,
-            mol=None if self.mol is None else _renumbered(self.mol, np.argsort(s)),
+            mol=mol,
         )
 
     def __repr__(self) -> str:
@@ -404,12 +408,6 @@ def _union(graphs: Sequence[Graph]) -> Batch:
         _edge_values("edge_features", graphs),
         MatrixClass(any(g.directed for g in graphs), any(g.self_loops for g in graphs)),
     )
-
-
-def _renumbered(mol: Any, order: Int) -> Any:
-    from rdkit.Chem import RenumberAtoms
-
-    return RenumberAtoms(mol, order.tolist())
 
 
 def as_graph(thing: Any, where: str = "") -> Graph:
