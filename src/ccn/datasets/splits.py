@@ -25,6 +25,9 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
 __all__ = [
+    "PARTS",
+    "Kind",
+    "Seed",
     "Split",
     "fingerprint",
     "k_fold",
