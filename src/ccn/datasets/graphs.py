@@ -8,8 +8,9 @@ made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +51,16 @@ class _Record:
     words: dict[str, str] = field(default_factory=dict)
 
 
-_Records = Iterable[tuple[int, str, _Record | CCNError]]
-"""Records or their errors, each with its row and its text for a remark."""
+_Records = Iterable[tuple[int, str, Callable[[], _Record]]]
+"""For each graph its row, its text for a remark, and a function that reads it or raises one of ``_ERRORS``."""
+_ERRORS = (CCNError, TypeError, ValueError, KeyError, RecursionError)
+
+
+def _attempt(read: Callable[[], _Record]) -> _Record | Exception:
+    try:
+        return read()
+    except _ERRORS as error:
+        return error
 
 
 def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
@@ -113,7 +122,7 @@ class _NoGraphError(DataError):
 
 def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dataset:
     """A data set of records; those that are not graphs are dropped."""
-    listed = list(records)
+    listed = [(row, shown, _attempt(read)) for row, shown, read in records]
     good = [r for *_, r in listed if isinstance(r, _Record)]
     vertex, edge = _labels(r.labels for r in good), _labels(r.edge_labels for r in good)
     graphs: list[Graph] = []
@@ -123,14 +132,14 @@ def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dat
     for row, shown, record in listed:
         called = f"{name}[{len(graphs)}]"
         try:
-            if not isinstance(record, _Record):
+            if isinstance(record, Exception):
                 raise record
             graph = _graph(record, vertex, edge, called)
             for value in _named(record.target).values():
                 _value(value)
             if graphs:
                 _alike(graph, graphs[0], rows[0])
-        except (CCNError, TypeError, ValueError, KeyError) as error:
+        except _ERRORS as error:
             dropped.append(Remark(row, shown, f"not a graph: {str(error).removeprefix(f'graph {called}: ')}"))
             continue
         graphs.append(graph)
@@ -180,20 +189,13 @@ def read_json_lines(path: str | Path, name: str | None = None, *, task: Task | N
     """Read graphs from a file with one JSON object per line, also with ``.gz``."""
     path = Path(path)
 
-    def texts() -> Iterator[str]:
+    def records() -> _Records:
         with open_binary(path) as stream:
             for row, raw in enumerate(stream, 1):
-                yield raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
+                text = raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
+                yield row, text, partial(_from_json, text)
 
-    return _dataset(_of_lines(texts(), 1), name or name_of(path), str(path), task)
-
-
-def _of_lines(texts: Iterable[str], first: int) -> _Records:
-    for row, text in enumerate(texts, first):
-        try:
-            yield row, text, _from_json(text)
-        except (CCNError, ValueError, RecursionError) as error:
-            yield row, text, DataError(str(error))
+    return _dataset(records(), name or name_of(path), str(path), task)
 
 
 def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset | None, list[tuple[int, str]]]:
@@ -203,16 +205,17 @@ def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset 
     width are a reason.
     """
 
-    def records() -> _Records:
-        for i, text, r in _of_lines(texts, 0):
-            found = np.shape(r.features)[1:] if isinstance(r, _Record) and r.features else ()
-            if width is not None and found and found != (width,):
-                r = DataError(f"vertex features of shape {found} where those of training have {width} columns")
-            yield i, text, replace(r, target=None) if isinstance(r, _Record) else r
+    def read(text: str) -> _Record:
+        record = _from_json(text)
+        shape = np.shape(record.features)[1:] if record.features else ()
+        if width is not None and shape and shape != (width,):
+            raise DataError(f"vertex features of shape {shape} where those of training have {width} columns")
+        return replace(record, target=None)
 
+    records = ((i, text, partial(read, text)) for i, text in enumerate(texts))
     data, dropped = None, []
     try:
-        data = _dataset(records(), "", "lines", "regression")
+        data = _dataset(records, "", "lines", "regression")
         dropped = list(data.dropped)
     except _NoGraphError as error:
         dropped = error.dropped
@@ -282,16 +285,12 @@ def _of_networkx(graphs: Iterable[tuple[str, Any]], name: str, where: str, task:
     listed = list(graphs)
     columns = _common([g.nodes[v] for _, g in listed if not isinstance(g, Exception) for v in g.nodes])
 
-    def records() -> _Records:
-        for row, (shown, g) in enumerate(listed, 1):
-            try:
-                if isinstance(g, CCNError):
-                    raise g
-                yield row, shown, _from_networkx(g, columns)
-            except (CCNError, TypeError, ValueError) as error:
-                yield row, shown, DataError(str(error))
+    def read(g: Any) -> _Record:
+        if isinstance(g, CCNError):
+            raise g
+        return _from_networkx(g, columns)
 
-    return _dataset(records(), name, where, task)
+    return _dataset(((row, shown, partial(read, g)) for row, (shown, g) in enumerate(listed, 1)), name, where, task)
 
 
 def graph_files(path: Path) -> list[Path]:

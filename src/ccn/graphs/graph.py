@@ -9,9 +9,9 @@ schemes and index maps), so that they are built once per batch.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -330,7 +330,6 @@ def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
     return torch.cat(filled)
 
 
-@dataclass(eq=False, repr=False)
 class Batch:
     """Several graphs as one: vertices, edges and entries numbered consecutively. Made by :func:`batch`.
 
@@ -346,15 +345,22 @@ class Batch:
 
     """
 
-    graphs: Sequence[Graph]
-    start: Int
-    features: Tensor
-    entries: Int
-    entry_edge: Int
-    weights: Tensor | None
-    edge_features: Tensor | None
-    matrix_class: MatrixClass
-    cached: Cache = field(default_factory=Cache)
+    # Not a dataclass: Lightning Fabric would take one apart to convert its fields.
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        start: Int,
+        features: Tensor,
+        entries: Int,
+        entry_edge: Int,
+        weights: Tensor | None,
+        edge_features: Tensor | None,
+        matrix_class: MatrixClass,
+    ) -> None:
+        self.graphs, self.start, self.features = graphs, start, features
+        self.entries, self.entry_edge = entries, entry_edge
+        self.weights, self.edge_features, self.matrix_class = weights, edge_features, matrix_class
+        self.cached = Cache()
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -380,8 +386,11 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """The batch with its values on ``device``; structure that is already built is kept."""
-        weights, edge_features = (None if x is None else x.to(device) for x in (self.weights, self.edge_features))
-        return replace(self, features=self.features.to(device), weights=weights, edge_features=edge_features)
+        moved = copy.copy(self)
+        for name in ("features", "weights", "edge_features"):
+            value = getattr(self, name)
+            setattr(moved, name, None if value is None else value.to(device))
+        return moved
 
 
 def _union(graphs: Sequence[Graph]) -> Batch:
