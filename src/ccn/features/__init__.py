@@ -1,6 +1,6 @@
 """Features of molecules, of labelled graphs and of graphs without labels; scaling of targets.
 
-Imports graphs and chemistry.
+Owns the definitions of vertex features, which are fitted on training graphs. Imports graphs and chemistry.
 """
 
 from __future__ import annotations

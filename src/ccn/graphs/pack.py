@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ccn.graphs.graph import Batch, Graph
 
-__all__ = ["KEPT_LEVELS", "Pack"]
+__all__ = ["KEPT_LEVELS", "Pack", "joined"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
@@ -306,3 +306,10 @@ class Pack(Sequence["Graph"]):
             values("edge_features", edge),
             MatrixClass(self.directed, self.self_loops),
         )
+
+
+def joined(a: Pack, b: Pack) -> Pack:
+    """Two packs as one; parts of one pack stay parts of it."""
+    if a.arrays is b.arrays:
+        return a._like(a.arrays, np.concatenate([a.chosen, b.chosen]))
+    return Pack.join([a, b])
