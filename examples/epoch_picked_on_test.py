@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from ccn.datasets import load
-from ccn.datasets.splits import paper_splits
+from ccn.datasets.splits import Split, paper_splits
 from ccn.learning.examples import Examples
 from ccn.methods import make_method
 from ccn.methods.method import fit
@@ -30,7 +30,7 @@ def main(names: Sequence[str] = ("MUTAG",), splits: int = 10, epochs: int = 100)
             settings = {"channels": 8, "epochs": epochs}
             method = make_method("ccn-2", classification=True, seed=number, settings=settings)
             # The test part in place of the validation part: the history then has its accuracy after each epoch.
-            _, outcome = fit(method, Examples.of_dataset(data, part.train, part.test))
+            _, outcome = fit(method, Examples.of_dataset(data, Split(part.train, part.test, part.validation)))
             curves.append([row["validation_accuracy"] for row in outcome.history[0]])
         found.append((fmean(c[-1] for c in curves), fmean(max(c) for c in curves)))
         print(f"{name}: last epoch {found[-1][0]:.4f}, best epoch on each test part {found[-1][1]:.4f}", flush=True)

@@ -25,6 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ccn.datasets.dataset import Dataset
+from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
@@ -164,8 +165,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Examples(
             graphs,
             values,
-            rows[known[rows]],
-            held[known[held]],
+            Split(rows, held, rows[:0]).labelled(known),
             names=targets.names,
             classification=targets.classification,
             classes=targets.classes,

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,17 @@ from numpy.typing import NDArray
 
 from ccn.errors import FileError
 
-__all__ = ["cache_folder", "digest", "json_safe", "lock", "remove_unfinished", "write_atomically", "write_json"]
+__all__ = [
+    "cache_folder",
+    "digest",
+    "file_digest",
+    "json_safe",
+    "lock",
+    "new_folder",
+    "remove_unfinished",
+    "write_atomically",
+    "write_json",
+]
 
 
 def cache_folder() -> Path:
@@ -47,12 +58,7 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], None]) -
             f.flush()
             os.fsync(f.fileno())
         beside.replace(path)
-        if os.name == "posix":
-            folder = os.open(path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        _sync(path.parent)
     except OSError as error:
         raise FileError(
             f"{path}: cannot be written ({error.strerror or error}); free space or choose another place, "
@@ -62,9 +68,41 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], None]) -
         beside.unlink(missing_ok=True)
 
 
+def _sync(folder: Path) -> None:
+    """Make a move into a folder survive a crash of the machine, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON, atomically."""
     write_atomically(path, (json.dumps(json_safe(value), indent=1) + "\n").encode())
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """An empty folder to fill, which replaces ``path`` when the block ends without an error.
+
+    Hold the lock of ``path`` meanwhile. A process killed at any moment leaves the old folder, the new one or none.
+    """
+    new, old = (path.with_name(f".{path.name}.{state}") for state in ("new", "old"))
+    for left in (new, old):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    new.mkdir(parents=True)
+    try:
+        yield new
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+        _sync(path.parent)
+    finally:
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -84,7 +122,7 @@ def lock(path: Path) -> Iterator[None]:
 
 
 def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -> str:
-    """SHA-256 of texts, arrays and plain data, each told from the next by its kind and length: same values, same text.
+    """SHA-256 of texts, arrays and plain data, each delimited by its kind and length: same values, same text.
 
     Example:
         >>> digest("a", "b") == digest("ab")
@@ -104,8 +142,14 @@ def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -
     return sha.hexdigest()
 
 
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def json_safe(value: Any) -> Any:
-    """The same with null for numbers that are not finite, which JSON does not have.
+    """The same value with null for numbers that are not finite, which JSON does not have.
 
     Example:
         >>> json_safe({"mae": float("nan"), "rows": (1, 2)})

@@ -51,7 +51,7 @@ def test_shapes_names_and_one_column_per_listed_property(name: str, hydrogens: b
         if p.other:
             assert (features[:, columns].sum(1) == 1).all()
         for row, atom in zip(features[:, columns], mol.GetAtoms(), strict=True):
-            value = p.read(atom)
+            value = p.reader(atom)
             on = [c for c, x in zip(p.columns, row, strict=True) if x]
             expected = f"{p.name}={value}" if value in p.values else f"{p.name}=other"
             assert on == ([expected] if expected in p.columns else [])

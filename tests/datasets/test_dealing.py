@@ -13,7 +13,7 @@ shares = st.sampled_from([(0.8, 0.1, 0.1), (0.5, 0.25, 0.25), (0.9, 0.0, 0.1), (
 
 
 @given(n=st.integers(0, 500), fractions=shares)
-def test_shares_are_whole_add_up_and_are_exact_to_rounding(n: int, fractions: tuple[float, ...]) -> None:
+def test_shares_are_integers_add_up_and_are_exact_to_rounding(n: int, fractions: tuple[float, ...]) -> None:
     out = allot(n, np.array(fractions))
     wanted = np.count_nonzero(fractions)
     assert out.sum() == n
@@ -24,25 +24,27 @@ def test_shares_are_whole_add_up_and_are_exact_to_rounding(n: int, fractions: tu
         assert ((out > 0) == (np.array(fractions) > 0)).all()
 
 
-@given(seed=seeds, counts=st.lists(st.integers(1, 60), min_size=1, max_size=8), fractions=shares, learnt=st.booleans())
+@given(
+    seed=seeds, counts=st.lists(st.integers(1, 60), min_size=1, max_size=8), fractions=shares, train_first=st.booleans()
+)
 def test_quotas_are_exact_in_total_and_close_in_each_class(
-    seed: int, counts: list[int], fractions: tuple[float, ...], learnt: bool
+    seed: int, counts: list[int], fractions: tuple[float, ...], train_first: bool
 ) -> None:
     of, share = np.array(counts), np.array(fractions)
-    out = quotas(of, share, np.random.default_rng(seed), learnt=learnt)
+    out = quotas(of, share, np.random.default_rng(seed), train_first=train_first)
     assert (out >= 0).all()
     assert out.sum(1).tolist() == counts
     assert out.sum(0).tolist() == allot(sum(counts), share).tolist()
-    if not learnt and sum(counts) >= 30:
+    if not train_first and sum(counts) >= 30:
         assert (np.abs(out - of[:, None] * share) < 2).all()
-    if learnt and out[:, 0].sum() >= len(counts):
+    if train_first and out[:, 0].sum() >= len(counts):
         assert (out[:, 0] > 0).all()
 
 
 @given(seed=seeds, n=st.integers(1, 60), classes=st.integers(1, 4), groups=st.integers(1, 60), fractions=shares)
 @example(seed=6, n=5, classes=1, groups=4, fractions=(0.8, 0.1, 0.1))  # the last row must go to the empty part
 @settings(deadline=None)
-def test_groups_stay_whole_and_every_part_gets_rows(
+def test_groups_stay_together_and_every_part_gets_rows(
     seed: int, n: int, classes: int, groups: int, fractions: tuple[float, ...]
 ) -> None:
     rng = np.random.default_rng(seed)

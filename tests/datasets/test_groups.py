@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
@@ -48,6 +48,7 @@ def test_scaffolds_are_rings_and_what_links_them() -> None:
 
 
 @given(st.integers(1, 12), st.integers(1, 3), st.integers(0, 10**6))
+@settings(deadline=None)  # the first one imports scipy
 def test_joined_groups_are_connected_components(n: int, count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     given_groups = [rng.integers(0, 6, n) for _ in range(count)]

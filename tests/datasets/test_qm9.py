@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ccn.datasets import load
-from ccn.datasets.qm9 import TARGETS, free_atoms
+from ccn.datasets.qm9 import PACKAGE_COLUMNS, TARGETS, free_atoms
 from ccn.errors import ConfigurationError, DataError
 
 # Methane and ammonia, as QM9 has them.
@@ -33,12 +33,10 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    from ccn.datasets.qm9 import _PACKAGE
-
     for part in (1, 2, 3):
         with (tmp_path / f"qm9_part{part}.csv").open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["XYZ_file", "Index", "SMILES", "N_atoms", "Harmonic_Freq_cmi", *_PACKAGE])
+            writer.writerow(["XYZ_file", "Index", "SMILES", "N_atoms", "Harmonic_Freq_cmi", *PACKAGE_COLUMNS])
             if part in ROWS:
                 smiles, values = ROWS[part]
                 writer.writerow(["x", part, smiles, {1: 5, 2: 4}[part], FREQUENCIES[part], *values])

@@ -67,7 +67,7 @@ def test_a_package_is_located_without_being_imported(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize("name", ["PTC", "HCEP", "BREC"])
 def test_without_a_source_the_error_says_which_file_to_put_where(name: str, cache: Path) -> None:
-    with pytest.raises(DataError, match="no public source") as error:
+    with pytest.raises(DataError, match=name) as error:
         load(name.lower())
     assert str(cache / "data" / ENTRIES[name].file) in str(error.value)
     assert "CCN_DATA" in str(error.value)
@@ -78,7 +78,7 @@ def test_offline_the_error_says_so_and_what_to_do(monkeypatch: pytest.MonkeyPatc
         raise ConnectionError("no route")
 
     monkeypatch.setattr("pooch.retrieve", offline)
-    with pytest.raises(DataError, match=r"cannot be fetched from https://.*NCI1\.zip .*put NCI1\.zip") as error:
+    with pytest.raises(DataError, match=r"https://.*NCI1\.zip.*put NCI1\.zip") as error:
         load("NCI1")
     assert "NCI1_edge_labels.txt.gz" in str(error.value)
     assert not list((cache / "data").rglob("*.zip"))
@@ -101,7 +101,7 @@ def test_what_is_fetched_is_checked_and_only_what_was_checked_is_kept(
 
 def test_what_is_fetched_and_wrong_is_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     serve(monkeypatch, SHIPPED)
-    with pytest.raises(DataError, match=r"not the data set that ccn knows \(NCI1_A\.txt is missing\)"):
+    with pytest.raises(DataError, match=r"NCI1_A\.txt is missing"):
         load("NCI1")
     inside = read_zip(SHIPPED)
     with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rdkit import Chem
 
 from ccn import Graph, Pack
 from ccn.datasets import load
@@ -220,10 +221,42 @@ def test_what_cannot_be_split_is_an_error(options: dict[str, Any], message: str)
         make_splits(**{"n": 20, **options})
 
 
+@pytest.mark.parametrize("kind", ["random", "scaffold", "folds"])
+def test_canonical_smiles_give_the_split_of_the_molecules(kind: Any) -> None:
+    spelled = [*SMILES, "CCc1ccccc1", "OCC", "CCO", "C(O)C", "C1CC1OO"]
+    canonical = [Chem.MolToSmiles(Chem.MolFromSmiles(s)) for s in spelled]
+    for seed in range(3):
+        made = make_splits(kind, len(spelled), seed=seed, molecules=spelled)
+        again = make_splits(kind, len(spelled), seed=seed, molecules=spelled, canonical=canonical)
+        assert all(same(a, b) for a, b in zip(made, again, strict=True))
+
+
+def test_half_of_the_validation_part_is_for_calibration() -> None:
+    split = random_split(100, (0.6, 0.2, 0.2), 3)
+    cut = split.with_calibration(7)
+    assert (cut.sizes, len(cut)) == ((60, 10, 20, 10), 100)
+    half = random_split(20, (0.5, 0.5, 0.0), 7)
+    np.testing.assert_array_equal(cut.validation, split.validation[half.train])
+    np.testing.assert_array_equal(cut.calibration, split.validation[half.validation])
+    assert cut.with_calibration(8) is cut
+    few = Split.of([0, 1])
+    assert few.with_calibration(0) is few
+
+
+def test_a_split_may_be_restricted_to_labelled_rows() -> None:
+    mask = np.arange(100) % 3 > 0
+    split = random_split(100, seed=3).labelled(mask).with_calibration(0)
+    assert len(split) == mask.sum()
+    assert all(mask[rows].all() for rows in split.parts.values())
+    with pytest.raises(ConfigurationError, match="train"):
+        split.labelled(np.zeros(100))
+
+
 @pytest.mark.parametrize(
     ("given_parts", "message"),
     [
         (([0, 1], [1], [2]), "row 1 is given twice"),
+        (([0, 1], [2], [], [1]), "row 1 is given twice"),
         (([0, 1], [3], []), r"the 3 rows must be 0..2, each in one part; row 2 is in none"),
         (([0, -1], [], []), "row 0 is in none"),
         (([], [0], [1]), "no row to train on"),
@@ -254,6 +287,11 @@ def test_saved_splits_come_back_and_only_for_their_data(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="other data"):
         load_splits(path, [*SMILES[1:], SMILES[0]])
     assert fingerprint(["CC", "O"]) != fingerprint(["C", "CO"])
+    cut = random_split(len(SMILES), (0.4, 0.4, 0.2)).with_calibration(0)
+    save_splits(path, [cut, random_split(len(SMILES))], SMILES)
+    written = json.loads(path.read_text())["splits"]
+    assert ["calibration" in split for split in written] == [True, False]
+    assert load_splits(path, SMILES)[0].calibration.tolist() == cut.calibration.tolist()
 
 
 @pytest.mark.parametrize(
@@ -261,10 +299,10 @@ def test_saved_splits_come_back_and_only_for_their_data(tmp_path: Path) -> None:
 )
 def test_what_is_no_file_of_splits_is_an_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "splits.json"
-    with pytest.raises(ConfigurationError, match=r"splits.json: cannot be read"):
+    with pytest.raises(ConfigurationError, match=r"splits\.json"):
         load_splits(path, ["C"])
     path.write_text(text)
-    with pytest.raises(ConfigurationError, match=r"splits.json: is no file of splits"):
+    with pytest.raises(ConfigurationError, match=r"splits\.json.*save_splits"):
         load_splits(path, ["C"])
     path.write_text('{"fingerprint": "x", "splits": [{"train": [0, 0], "validation": [], "test": []}]}')
     with pytest.raises(ConfigurationError, match="row 0 is given twice"):

@@ -104,12 +104,12 @@ def test_every_kind_has_a_name_and_is_applied_to_the_chosen_graphs_in_order() ->
         ({}, "choose the kind from"),
         ({"kind": ["degree"]}, "choose the kind from"),
         ({"kind": "degree", "limit": 3}, r"'degree' have no setting 'limit'; they have \['cap'\]"),
-        ({"kind": "degree", "cap": -1}, "cap=-1 must be a whole number from 0"),
+        ({"kind": "degree", "cap": -1}, "cap=-1.* from 0"),
         ({"kind": "degree", "cap": True}, "cap=True"),
         ({"kind": "given", "columns": 3}, "wrong type"),
         ({"kind": "given", "columns": []}, r"columns=\(\) must be numbers from 0"),
         ({"kind": "labels", "values": [3, 1]}, "increasing order"),
-        ({"kind": "histograms", "of": "degree"}, "must define vertex features"),
+        ({"kind": "histograms", "of": "degree"}, "of='degree'"),
     ],
 )
 def test_what_cannot_be_read_is_an_error(written: Any, message: str) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from ccn import Batch, Graph, Pack, batch
 from ccn.errors import GraphError
+from ccn.graphs.pack import joined
 from ccn.testing import random_graph
 
 
@@ -81,3 +82,11 @@ def test_whatever_holds_graphs_can_be_packed() -> None:
     for form in (chosen, chosen.batch(), batch([given[3], given[1]]), (given[i] for i in (3, 1))):
         for a, b in zip((given[3], given[1]), Pack.of(form), strict=True):
             same(a, b)
+
+
+def test_parts_of_one_pack_are_joined_without_copies() -> None:
+    pack = Pack.of(graphs(7))
+    both = joined(pack.select([5]), pack.select([2, 0]))
+    assert both.arrays is pack.arrays
+    assert both.chosen.tolist() == [5, 2, 0]
+    same(joined(pack.select([5]), Pack.of(graphs(8)))[1], graphs(8)[0])

@@ -14,6 +14,7 @@ from problem import graphs, small
 
 import ccn
 from ccn import sealed
+from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError, FileError
 from ccn.learning import model_file
 from ccn.learning.examples import Examples
@@ -26,7 +27,9 @@ def _model(**settings: Any) -> Model:
     pack = graphs(30)
     y = np.stack([pack.sizes, pack.edge_counts], axis=1).astype(float)
     r = small(epochs=1, members=2, batch_size=16, **settings)
-    examples = Examples(pack, y, np.arange(30), names=("n", "m")).with_validation(0.3, 0, calibration=True)
+    examples = Examples(pack, y, Split(np.arange(30), np.arange(0), np.arange(0)), names=("n", "m")).with_validation(
+        0.3, 0, calibration=True
+    )
     method = make_method("ccn", classification=False, recipe=r)
     return fit(method, examples, about={"columns": {"a": "b"}})[0]
 

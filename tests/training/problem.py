@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 import ccn
+from ccn.datasets.splits import Split
 from ccn.learning.examples import Examples
 from ccn.learning.task import Task, make_task
 from ccn.training.execution import Execution
@@ -46,7 +47,7 @@ def problem(count: int = 30, targets: int = 2, missing: bool = True) -> tuple[Ta
     rows = np.arange(count)
     cut = count * 2 // 3
     task = make_task(y[:cut], classification=False, names=[f"t{i}" for i in range(targets)])
-    return task, Examples(pack, y, rows[:cut], rows[cut:])
+    return task, Examples(pack, y, Split(rows[:cut], rows[cut:], rows[:0]))
 
 
 def small(**settings: Any) -> Recipe:

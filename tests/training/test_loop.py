@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ import torch
 from problem import network, problem, small
 
 from ccn import sealed
+from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError, FileError, TrainingError
-from ccn.learning.examples import Examples
 from ccn.training.execution import Execution
 from ccn.training.loop import train
 
@@ -56,7 +57,8 @@ def test_patience_stops_and_a_run_without_validation_goes_to_its_end() -> None:
     stopped = train(network(task, r), task, examples, r)
     assert stopped.ended == "patience"
     assert stopped.epoch == stopped.best_epoch + 2
-    alone = Examples(examples.graphs, examples.targets, examples.train, examples.validation[:0])
+    none = examples.train[:0]
+    alone = replace(examples, split=Split(examples.train, none, none))
     whole = train(network(task, small(patience=1)), task, alone, small(patience=1))
     assert (whole.ended, whole.epoch, whole.best_epoch) == ("epochs", 3, 2)
     assert "validation_loss" not in whole.history[0]

@@ -1,1 +1,4 @@
-"""What RDKit knows of a molecule, as arrays: no graphs, no torch. Imports errors alone."""
+"""Molecules as RDKit reads them: SMILES, and properties of atoms and bonds as arrays. No graphs, no torch.
+
+Imports errors alone; RDKit is imported where it is used.
+"""

@@ -1,12 +1,9 @@
 """Features of atoms and bonds: sets of properties, each read from RDKit and written as a few columns.
 
 A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.graphs.exchange.from_rdkit` gives,
-``atoms`` adds what a chemist would write beside each atom and bond, ``compact`` beside each atom, and of bonds
-their order. For a set of your own make a
-:class:`MoleculeFeatures`, pass it wherever a name is taken, and put it into :data:`SETS` under its name
-if files that mention it are to be read back.
-
-RDKit itself is imported only to add hydrogens and for bonds without properties; everything else asks the molecule.
+``atoms`` adds charges, hydrogens, rings and the like, and ``compact`` has the same atoms with the bond order alone.
+For your own set make a :class:`MoleculeFeatures`, pass it wherever a name is accepted, and put it into :data:`SETS`
+under its name if files that mention it are to be read back.
 """
 
 from __future__ import annotations
@@ -14,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -21,16 +19,16 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, GraphError
 
-__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features", "spelled"]
+__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
 
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
-"""Elements with a column of their own; one more column stands for any other."""
+"""Elements with their own column; one more column stands for any other."""
 
 BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
-"""Bond orders with a column of their own: single, double, triple, aromatic."""
+"""Bond orders with their own column: single, double, triple, aromatic."""
 
 _DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
-_KEPT = 4096  # rows kept for the next atom that reads the same; one-hot sets need a few hundred
+_KEPT = 4096  # rows cached; one-hot sets need a few hundred
 
 
 @dataclass(frozen=True)
@@ -38,19 +36,24 @@ class Property:
     """One property of an atom or a bond, as columns.
 
     Attributes:
-        name: what its columns are called after.
-        read: from an RDKit atom or bond to its value.
-        values: one column per value, 1 where it is read. Without them there is one column, the value as a number.
+        name: prefix of its columns' names.
+        read: a function from an RDKit atom or bond to its value, or the name of the method that gives it.
+        values: one column per value, one-hot. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
-        perceived: RDKit must have perceived rings, aromaticity, hydrogens and the like before it can be read.
+        perceived: it can only be read after RDKit has perceived rings, aromaticity and hydrogens.
 
     """
 
     name: str
-    read: Callable[[Any], Any]
+    read: Callable[[Any], Any] | str
     values: tuple[Any, ...] = ()
     other: bool = True
     perceived: bool = True
+
+    @property
+    def reader(self) -> Callable[[Any], Any]:
+        """From an RDKit atom or bond to its value."""
+        return methodcaller(self.read) if isinstance(self.read, str) else self.read
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -68,25 +71,26 @@ class Property:
 
 
 class _Rows(dict[tuple[Any, ...], bytes]):
-    """From the readings of one atom or bond to its row, as bytes; made when first met."""
+    """From the values of one atom or bond to its row, as bytes; made when first needed."""
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self.properties = properties
+        self.readers = [p.reader for p in properties]
         self.width = sum(len(p.columns) for p in properties)
         # One-hot columns take a byte each, which is what makes stores of many molecules small.
         self.dtype = np.dtype(np.uint8 if all(p.values for p in properties) else np.float32)
 
-    def __missing__(self, readings: tuple[Any, ...]) -> bytes:
-        row = [x for p, value in zip(self.properties, readings, strict=True) for x in p.row(value)]
+    def __missing__(self, values: tuple[Any, ...]) -> bytes:
+        row = [x for p, value in zip(self.properties, values, strict=True) for x in p.row(value)]
         made = np.array(row, dtype=self.dtype).tobytes()
         if len(self) < _KEPT:
-            self[readings] = made
+            self[values] = made
         return made
 
     def of(self, things: Sequence[Any]) -> NDArray[Any]:
         """(things, width); property by property."""
-        readings = zip(*(map(p.read, things) for p in self.properties), strict=True)
-        joined = b"".join(map(self.__getitem__, readings))
+        values = zip(*(map(read, things) for read in self.readers), strict=True)
+        joined = b"".join(map(self.__getitem__, values))
         # A copy, since an array over bytes is read-only.
         return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
 
@@ -126,11 +130,11 @@ class MoleculeFeatures:
 
     @property
     def perceived(self) -> bool:
-        """Whether more is read of molecules than which atoms are bonded to which."""
+        """Whether anything is read that RDKit must perceive first."""
         return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
 
     def to_json(self) -> dict[str, Any]:
-        """The name and the columns as plain JSON values; see :func:`molecule_features` for the way back."""
+        """The name and the columns as plain JSON values; :func:`molecule_features` is the inverse."""
         return {
             "name": self.name,
             "hydrogens": self.hydrogens,
@@ -159,7 +163,7 @@ class MoleculeFeatures:
         atoms, bonds = self._rows
         try:
             mol = self.molecule(mol)
-            # By number, which is twice as fast as RDKit's own iterators.
+            # By number, which is twice as fast as RDKit's iterators.
             features = atoms.of(list(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms()))))
             if not self.bond and len(features) < _DENSE:
                 edges = _edges(mol)
@@ -184,18 +188,6 @@ def _edges(mol: Any) -> NDArray[np.int64]:
     return pairs[pairs[:, 0] < pairs[:, 1]]
 
 
-def _element(atom: Any) -> Any:
-    return atom.GetSymbol()
-
-
-def _degree(atom: Any) -> Any:
-    return atom.GetDegree()
-
-
-def _charge(atom: Any) -> Any:
-    return atom.GetFormalCharge()
-
-
 def _hydrogens(atom: Any) -> Any:
     return atom.GetTotalNumHs(True)  # those that are vertices count too: the same with and without hydrogens=True
 
@@ -204,31 +196,15 @@ def _hybridisation(atom: Any) -> Any:
     return atom.GetHybridization().name
 
 
-def _aromatic(thing: Any) -> Any:
-    return thing.GetIsAromatic()
-
-
-def _ring(thing: Any) -> Any:
-    return thing.IsInRing()
-
-
-def _order(bond: Any) -> Any:
-    return bond.GetBondTypeAsDouble()
-
-
-def _conjugated(bond: Any) -> Any:
-    return bond.GetIsConjugated()
-
-
 _YES = (True,)
 _ATOM = (
-    Property("element", _element, ELEMENTS),
-    Property("degree", _degree, (0, 1, 2, 3, 4, 5, 6)),
-    Property("charge", _charge, (-2, -1, 0, 1, 2)),
+    Property("element", "GetSymbol", ELEMENTS),
+    Property("degree", "GetDegree", (0, 1, 2, 3, 4, 5, 6)),
+    Property("charge", "GetFormalCharge", (-2, -1, 0, 1, 2)),
     Property("hydrogens", _hydrogens, (0, 1, 2, 3, 4)),
     Property("hybridisation", _hybridisation, ("S", "SP", "SP2", "SP3", "SP3D", "SP3D2")),
-    Property("aromatic", _aromatic, _YES, other=False),
-    Property("ring", _ring, _YES, other=False),
+    Property("aromatic", "GetIsAromatic", _YES, other=False),
+    Property("ring", "IsInRing", _YES, other=False),
 )
 
 SETS: dict[str, MoleculeFeatures] = {
@@ -236,26 +212,26 @@ SETS: dict[str, MoleculeFeatures] = {
     for features in (
         MoleculeFeatures(
             "element",
-            atom=(Property("element", _element, ELEMENTS, perceived=False),),
-            bond=(Property("order", _order, BOND_ORDERS, other=False),),
+            atom=(Property("element", "GetSymbol", ELEMENTS, perceived=False),),
+            bond=(Property("order", "GetBondTypeAsDouble", BOND_ORDERS, other=False),),
         ),
         MoleculeFeatures(
             "atoms",
             atom=_ATOM,
             bond=(
-                Property("order", _order, BOND_ORDERS),
-                Property("conjugated", _conjugated, _YES, other=False),
-                Property("ring", _ring, _YES, other=False),
+                Property("order", "GetBondTypeAsDouble", BOND_ORDERS),
+                Property("conjugated", "GetIsConjugated", _YES, other=False),
+                Property("ring", "IsInRing", _YES, other=False),
             ),
         ),
-        # Of bonds the order alone, as a number: one matrix beside A where ``atoms`` has seven.
-        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", _order),)),
+        # The bond order as one number: one matrix beside A where ``atoms`` has seven.
+        MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", "GetBondTypeAsDouble"),)),
         # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
         # single and double bonds where RDKit has aromatic ones; rings of six agree.
         MoleculeFeatures(
             "mutag",
-            atom=(Property("element", _element, ("C", "N", "O", "F", "I", "Cl", "Br"), other=False),),
-            bond=(Property("order", _order, (1.5, 1.0, 2.0, 3.0), other=False),),
+            atom=(Property("element", "GetSymbol", ("C", "N", "O", "F", "I", "Cl", "Br"), other=False),),
+            bond=(Property("order", "GetBondTypeAsDouble", (1.5, 1.0, 2.0, 3.0), other=False),),
         ),
     )
 }
@@ -265,10 +241,10 @@ SETS: dict[str, MoleculeFeatures] = {
 def molecule_features(
     name: str | Mapping[str, Any] | MoleculeFeatures = "element", hydrogens: bool = False
 ) -> MoleculeFeatures:
-    """The features of molecules of this name, those written as this JSON object, or those given.
+    """The molecule features of this name, those written as this JSON object, or those given.
 
-    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; where the set of that name has
-    others today, what was trained on them cannot be used, and that is an error.
+    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; an error if the set of that name has
+    other columns now, since a model trained on them cannot be used.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
@@ -286,15 +262,7 @@ def molecule_features(
         if what in data and tuple(data[what]) != getattr(features, what):
             raise ConfigurationError(
                 f"molecule features {key!r}: written with other {what} than they have here; use the version of ccn, "
-                "or the set of your own, that they were written with"
+                "or your own set, that they were written with"
             )
     hydrogens = bool(hydrogens or data.get("hydrogens"))
     return replace(features, hydrogens=True) if hydrogens and not features.hydrogens else features
-
-
-def spelled(smiles: str) -> bool:
-    """Whether a SMILES, up to a name that may follow it, has no letters but those of ASCII.
-
-    RDKit ends at another character and answers with the molecule before it.
-    """
-    return not (words := smiles.split(maxsplit=1)) or words[0].isascii()

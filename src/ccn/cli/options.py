@@ -191,11 +191,12 @@ class Stream:
     @contextmanager
     def progress(self) -> Iterator[PredictOptions]:
         """The options of ``predict_file`` and ``embed_file``, with progress on the terminal around the call."""
-        from ccn.cli.show import rows_bar, say
+        from ccn.cli.show import say
+        from ccn.progress import progress
         from ccn.runs.predict import Options
 
         try:
-            with rows_bar(self.quiet or self.json) as tell:
+            with progress("reading", shown=not (self.quiet or self.json)) as tell:
                 yield Options(
                     smiles_column=self.smiles_column,
                     device=self.device,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ccn.files import json_safe
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from ccn.cli.options import Stream
     from ccn.runs.predict import Done
 
-__all__ = ["console", "coverage", "print_json", "report", "rows_bar", "say", "table"]
+__all__ = ["console", "coverage", "print_json", "report", "say", "table"]
 
 
 def say(quiet: bool) -> Callable[[str], None]:
@@ -52,27 +50,6 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
         made.add_row(*row)
     print(title)  # a title of rich would be wrapped to the width of the table
     console().print(made)
-
-
-@contextmanager
-def rows_bar(quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A line that counts rows on a terminal, with their number per second."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
-        task = bar.add_task("reading")
-        began: list[tuple[float, int]] = []
-
-        def tell(rows: int) -> None:
-            began.append((time.monotonic(), rows)) if not began else None
-            seconds, before = time.monotonic() - began[0][0], began[0][1]
-            rate = f", {(rows - before) / seconds:,.0f} rows/s" if seconds > 1 else ""
-            bar.update(task, description=f"{rows:,} rows{rate}")
-
-        yield tell
 
 
 def coverage(interval: Mapping[str, float] | None) -> None:

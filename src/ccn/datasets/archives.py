@@ -1,4 +1,4 @@
-"""Compressed files from anywhere, read without trust: no path leaves its folder, and no bomb goes off."""
+"""Compressed files from untrusted sources: paths outside the folder and decompression bombs are refused."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from ccn.errors import DataError
 __all__ = ["MAX_RATIO", "open_binary", "read_zip"]
 
 MAX_RATIO = 200
-"""A compressed file may unfold to this many times its size; text of molecules and graphs does to 3 to 30 times."""
+"""A compressed file may expand to this many times its size; text of molecules and graphs expands 3 to 30 times."""
 ALWAYS = 16 << 20
-"""Up to this many bytes it may do so whatever its ratio."""
+"""Up to this many bytes the ratio does not matter."""
 
 _SYMLINK = 0o120000
 
 
-def _limit(path: Path) -> int:
-    return max(ALWAYS, MAX_RATIO * path.stat().st_size)
+def _limit(path: Path, always: int = ALWAYS, ratio: int = MAX_RATIO) -> int:
+    return max(always, ratio * path.stat().st_size)
 
 
 def _bomb(path: Path, limit: int) -> DataError:
     return DataError(
-        f"{path}: unfolds to more than {limit:,} bytes, over {MAX_RATIO} times its size: refused as a decompression "
-        "bomb; unpack it yourself if you trust it"
+        f"{path}: expands to more than {limit:,} bytes, refused as a decompression bomb; unpack it yourself if you "
+        "trust it"
     )
 
 
 class _Bounded(io.RawIOBase):
-    """A stream that refuses to give more than ``limit`` bytes."""
+    """A stream of at most ``limit`` bytes; more is an error."""
 
     def __init__(self, stream: IO[bytes] | gzip.GzipFile, path: Path, limit: int) -> None:
         self.stream, self.path, self.limit, self.given = stream, path, limit, 0
@@ -58,7 +58,7 @@ class _Bounded(io.RawIOBase):
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """A file for reading bytes, unpacked on the way if its name ends in ``.gz``."""
+    """A file for reading bytes, decompressed if its name ends in ``.gz``."""
     try:
         if path.suffix.lower() != ".gz":
             return path.open("rb")
@@ -72,10 +72,13 @@ def _outside(name: str) -> bool:
     return posix.is_absolute() or bool(windows.anchor) or ".." in posix.parts or ".." in windows.parts
 
 
-def read_zip(path: Path, suffix: str = "") -> dict[str, bytes]:
-    """The files of a zip whose names end in ``suffix``, by name, in memory; nothing is written to disk."""
+def read_zip(path: Path, suffix: str = "", *, always: int = ALWAYS, ratio: int = MAX_RATIO) -> dict[str, bytes]:
+    """The files of a zip whose names end in ``suffix``, by name, in memory; nothing is written to disk.
+
+    All of them together may have ``always`` bytes, or ``ratio`` times the size of the zip.
+    """
     try:
-        limit = _limit(path)
+        limit = _limit(path, always, ratio)
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
             for entry in entries:
@@ -88,7 +91,7 @@ def read_zip(path: Path, suffix: str = "") -> dict[str, bytes]:
                 raise _bomb(path, limit)
             out, left = {}, limit
             for entry in wanted:
-                # What a header declares need not be true, so that reading is bounded as well.
+                # The declared sizes may be false, so that reading is bounded as well.
                 with archive.open(entry) as stream:
                     content = stream.read(left + 1)
                 left -= len(content)

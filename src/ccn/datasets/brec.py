@@ -1,4 +1,4 @@
-"""BREC: pairs of graphs that are not isomorphic and that 1-WL does not tell apart."""
+"""BREC: pairs of graphs that are not isomorphic and that 1-WL cannot distinguish."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from ccn.datasets.dataset import Dataset
 from ccn.datasets.strings import Strings
 from ccn.datasets.tables import find_column, open_table
 from ccn.errors import DataError
-from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
 
 __all__ = ["read_brec"]
@@ -18,6 +17,8 @@ __all__ = ["read_brec"]
 def read_brec(path: str | Path, name: str = "BREC") -> Dataset:
     """Read the pairs: graphs 2i and 2i + 1 are pair i, which is also their group; the class is the category."""
     import networkx as nx
+
+    from ccn.graphs.graph import Graph
 
     table = open_table(path)
     category, *sides = (find_column(table, c, "BREC") for c in ("category", "graph6_a", "graph6_b"))

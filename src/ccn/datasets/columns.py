@@ -1,8 +1,8 @@
-"""From what stands in target columns to numbers: classes or measured values, missing or not."""
+"""Target columns as numbers: classes or measured values, some of them missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,23 +10,28 @@ from numpy.typing import NDArray
 
 from ccn.errors import DataError
 
-__all__ = ["Task", "encode_classes", "encode_targets"]
+__all__ = ["Task", "encode_classes", "encode_targets", "ordered"]
 
 Task = Literal["classification", "regression"]
-_CLASSES = 10  # whole numbers that may be classes
+_CLASSES = 10  # distinct integers that may be classes
+
+
+def ordered(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct values in order: numbers by size, else by their text."""
+    listed = list(values)
+    numbers = all(isinstance(v, int | float) for v in listed)
+    return tuple(sorted(listed) if numbers else sorted(listed, key=str))
 
 
 def encode_classes(columns: Sequence[Sequence[Any]]) -> tuple[NDArray[np.float64], tuple[Any, ...]]:
     """Class numbers (rows, columns), NaN for None, and the classes in order, shared by all columns."""
-    distinct = {v for column in columns for v in column if v is not None}
-    numbers = all(isinstance(v, int | float) for v in distinct)
-    classes = tuple(sorted(distinct) if numbers else sorted(distinct, key=str))
+    classes = ordered({v for column in columns for v in column if v is not None})
     code = {v: float(i) for i, v in enumerate(classes)} | {None: np.nan}
     return np.array([[code[v] for v in column] for column in columns], dtype=np.float64).T, classes
 
 
 def _few(column: Sequence[Any]) -> bool:
-    """Whether values look like classes: words, or whole numbers, few, and each met twice on average."""
+    """Whether values look like classes: words, or a few integers that occur twice on average."""
     given = [v for v in column if v is not None]
     distinct = set(given)
     if any(isinstance(v, str) for v in distinct):
@@ -39,7 +44,7 @@ def encode_targets(
 ) -> tuple[NDArray[np.float64], Task, tuple[Any, ...]]:
     """Targets (rows, targets), the task and its classes, from columns of numbers and words with None for missing.
 
-    Without a task it is classification where every target has words or a few whole numbers.
+    Without a task it is classification where every target has words or a few integers.
     """
     if not columns:
         return np.zeros((rows, 0)), task or "regression", ()
@@ -50,12 +55,12 @@ def encode_targets(
         if task == "regression" and words:
             other = next(name for name, few in kinds.items() if not few)
             raise DataError(
-                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which are not learned "
+                f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which cannot be learned "
                 "together; name target_columns of one kind"
             )
     if task == "classification":
-        whole = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]
-        values, classes = encode_classes(whole)
+        integers = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]
+        values, classes = encode_classes(integers)
         return values, task, classes
     if words:
         raise DataError(f"{where}: the target {words[0]!r} has words; regression needs numbers")

@@ -1,4 +1,4 @@
-"""A data set: graphs, targets, and what the targets and rows mean."""
+"""A data set: graphs and targets, with names, units, and remarks on the rows of the source."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from ccn.datasets.columns import Task
 from ccn.datasets.remarks import Remark, summary, write_remarks
 from ccn.datasets.strings import Strings
 from ccn.errors import DataError
-from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Dataset", "Statistics"]
+    from ccn.graphs.graph import Graph
 
+__all__ = ["ARRAYS", "STRINGS", "Dataset", "Statistics"]
+
+STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
+"""The fields of a data set that hold one string per graph, or None."""
+ARRAYS = ("targets", "weights", "rows")
+"""The fields that are arrays with one row per graph, or None."""
 _SHOWN = 12  # classes or targets that a printed line names
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a table of data sets shows about one; edges are undirected, each counted once."""
+    """The size and content of a data set; an undirected edge counts once."""
 
     graphs: int
     vertices: int
@@ -56,15 +61,16 @@ class Dataset:
     Attributes:
         graphs: the graphs; whatever ccn reads is a :class:`ccn.Pack`.
         targets: (graphs, targets); NaN where missing. A class is its number in ``classes``.
-        classes: of classification; shared by all targets, so that several labels per graph have ``(0, 1)``.
+        classes: of classification; shared by all targets.
         units: one per target, or none.
-        smiles, ids, groups, splits: one string per graph, as the source spells it, or None.
+        smiles, ids, groups, splits: one string per graph, as written in the source, or None.
+        canonical: canonical SMILES of each molecule, or None.
         weights: (graphs,) or None.
         rows: (graphs,) the row of the source behind each graph, from 1, or None.
         dropped, noted: remarks on rows that were left out, and on rows that were kept.
-        vertex_names, edge_names: what the columns of vertex and edge features are, where that is known.
+        vertex_names, edge_names: names of the columns of vertex and edge features, where known.
         options: how it was read.
-        note: what a reader of its figures must know.
+        note: printed with the data set.
 
     """
 
@@ -76,6 +82,7 @@ class Dataset:
     classes: tuple[Any, ...] = ()
     units: tuple[str, ...] = ()
     smiles: Strings | None = None
+    canonical: Strings | None = None
     ids: Strings | None = None
     groups: Strings | None = None
     splits: Strings | None = None
@@ -103,15 +110,9 @@ class Dataset:
         """The data set with the chosen graphs only, in that order; the arrays of the graphs are shared."""
         chosen = np.asarray(indices)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
-        own: dict[str, Any] = {
-            name: None if value is None else value.select(chosen)
-            for name in ("smiles", "ids", "groups", "splits")
-            for value in (getattr(self, name),)
-        }
-        for name in ("weights", "rows"):
-            value = getattr(self, name)
-            own[name] = None if value is None else value[chosen]
-        return replace(self, graphs=self.pack.select(chosen), targets=self.targets[chosen], **own)
+        strings = {name: value.select(chosen) for name in STRINGS if (value := getattr(self, name)) is not None}
+        arrays = {name: value[chosen] for name in ARRAYS if (value := getattr(self, name)) is not None}
+        return replace(self, graphs=self.pack.select(chosen), **strings, **arrays)
 
     def with_targets(self, names: Iterable[str]) -> Dataset:
         """The data set with the named targets only, in that order."""
@@ -171,7 +172,7 @@ class Dataset:
         return write_remarks(Path(path), self.dropped, self.noted)
 
     def to_pyg(self) -> list[Any]:
-        """One PyG ``Data`` per graph, with features as numbers of torch's default dtype and targets ``y`` (1, targets).
+        """One PyG ``Data`` per graph, with features in torch's default dtype and targets ``y`` (1, targets).
 
         Needs the extra ``compare``.
         """

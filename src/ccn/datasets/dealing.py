@@ -1,7 +1,7 @@
-"""Dealing rows out to parts: sizes exact to rounding, classes in proportion, groups in one piece.
+"""Assigning rows to parts: sizes exact to rounding, classes in proportion, groups kept together.
 
-One rule serves every kind of split. scikit-learn has one for each kind; they refuse small classes, and with groups
-they count groups in place of rows.
+One rule serves every kind of split. scikit-learn has a separate rule for each kind; those refuse small classes, and
+with groups they count groups instead of rows.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["allot", "deal", "quotas"]
 Shares = NDArray[np.float64]
 
 
-def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, learnt: bool = False) -> Int:
+def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, train_first: bool = False) -> Int:
     """(rows,) the part of each row; part p gets ``shares[p]`` of all rows and of each stratum.
 
-    Groups of several rows are dealt first, large ones before small ones, each to a part at random in proportion to
-    the room that is left there for the class of its first row, provided it takes at most half of that room; a group
-    too large for every part goes where most room is left. Single rows then fill the parts up, and sizes are exact.
+    Groups of several rows come first, large ones before small ones, each to a part at random in proportion to the
+    room left there for the class of its first row, provided it takes at most half of that room; a group too large for
+    every part goes where most room is left. Single rows then fill the parts, and sizes are exact.
 
-    ``learnt`` says that part 0 is for training, where no class should be missing.
+    With ``train_first`` part 0 is for training, where no class should be missing.
     """
-    room = quotas(np.bincount(strata), shares, rng, learnt=learnt)
+    room = quotas(np.bincount(strata), shares, rng, train_first=train_first)
     part = np.full(len(strata), -1)
     size = np.bincount(groups)
     order, start = np.argsort(groups, kind="stable"), starts(size)
@@ -35,7 +35,7 @@ def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, 
     for g in several[np.argsort(-size[several], kind="stable")]:
         rows = order[start[g] : start[g + 1]]
         free = np.maximum(room[strata[rows[0]]], 0)
-        # No more groups than parts without a row: then each of those gets one.
+        # As many groups as empty parts: each of those gets one.
         fits = empty if left <= empty.sum() else 2 * len(rows) <= free
         chance = np.where(fits, free, 0)
         if chance.any():
@@ -49,7 +49,7 @@ def deal(shares: Shares, strata: Int, groups: Int, rng: np.random.Generator, *, 
     single = rng.permutation(np.flatnonzero(part < 0))
     dealt = _fill(single, strata, room)
     bare = np.setdiff1d(np.flatnonzero(shares > 0), np.concatenate([part, dealt]))
-    if bare.size:  # rounding has left out a part that no group is in: it comes first
+    if bare.size:  # rounding has left a part empty: it is filled first
         first = min(len(single), len(bare))
         room[strata[single[:first]], bare[:first]] -= 1
         dealt = np.concatenate([bare[:first], _fill(single[first:], strata, room)])
@@ -73,7 +73,7 @@ def _fill(single: Int, strata: Int, room: Int) -> Int:
 
 
 def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
-    """Share out n things in whole numbers, by largest remainder; nobody with a share gets none where n allows it.
+    """Divide n into integers by largest remainder; every positive share gets at least one where n allows it.
 
     Example:
         >>> allot(188, np.array([0.8, 0.1, 0.1])).tolist(), allot(4, np.array([0.8, 0.1, 0.1])).tolist()
@@ -92,11 +92,11 @@ def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
     return out
 
 
-def quotas(counts: Int, shares: Shares, rng: np.random.Generator, *, learnt: bool = False) -> Int:
+def quotas(counts: Int, shares: Shares, rng: np.random.Generator, *, train_first: bool = False) -> Int:
     """(classes, parts) how many rows of each class go to each part: exact in total, in proportion for each class.
 
-    The places of each part are spread evenly over a line on which the classes lie one after another, in random
-    order. Every class then finds its share of every part on its own stretch, and no class is too small for this.
+    The rows of each part are spread evenly over a line on which the classes lie one after another, in random order.
+    The interval of every class then contains its share of every part, however small the class.
     """
     sizes = allot(int(counts.sum()), shares)
     place = np.concatenate([(np.arange(s) + rng.random()) / s for s in sizes])
@@ -104,8 +104,8 @@ def quotas(counts: Int, shares: Shares, rng: np.random.Generator, *, learnt: boo
     order = rng.permutation(len(counts))
     out = np.zeros((len(counts), len(sizes)), dtype=np.int64)
     np.add.at(out, (np.repeat(order, counts[order]), part), 1)
-    # A class that training never sees cannot be learnt: one of its rows changes places with one of the largest class.
-    for small in np.flatnonzero(out[:, 0] == 0).tolist() if learnt else ():
+    # A class without a training row cannot be learned: one of its rows is exchanged with one of the largest class.
+    for small in np.flatnonzero(out[:, 0] == 0).tolist() if train_first else ():
         large, to = int(np.argmax(out[:, 0])), int(np.argmax(out[small]))
         if out[large, 0] > 1:
             out[small, [0, to]] += 1, -1

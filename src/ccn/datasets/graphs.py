@@ -1,4 +1,4 @@
-"""Tables of graphs: JSON lines, folders of GraphML or GML, and graphs of other libraries in memory.
+"""Graphs from files and from other libraries: JSON lines, folders of GraphML or GML, and objects in memory.
 
 A line of JSON is an object with ``edges`` and ``features`` (numbers per vertex), ``labels`` (one value per vertex,
 made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of names and values; ``edge_features``,
@@ -8,22 +8,26 @@ made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary
-from ccn.datasets.columns import Task, encode_targets
+from ccn.datasets.columns import Task, encode_targets, ordered
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.remarks import Remark, check_strict, shorten
+from ccn.datasets.remarks import Remark, shorten
 from ccn.datasets.strings import Strings
+from ccn.datasets.tables import name_of
 from ccn.errors import CCNError, DataError, GraphError
-from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
+
+if TYPE_CHECKING:
+    from ccn.graphs.graph import Graph
 
 __all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines", "read_lines"]
 
@@ -34,7 +38,7 @@ _SEVERAL = "target {}"
 
 @dataclass(frozen=True)
 class _Record:
-    """One graph as found, before labels are made one-hot over the whole data set."""
+    """One graph as read, before labels are made one-hot over the data set."""
 
     edges: Any
     n: int | None = None
@@ -47,15 +51,27 @@ class _Record:
     words: dict[str, str] = field(default_factory=dict)
 
 
-def _one_hot(all_labels: Iterable[Sequence[Any] | None]) -> tuple[dict[Any, int], tuple[str, ...]]:
-    """The column of each label, in order, over all graphs."""
-    distinct = {label for labels in all_labels if labels is not None for label in labels}
-    plain = all(isinstance(v, int | float) for v in distinct)
-    ordered = sorted(distinct) if plain else sorted(distinct, key=str)
-    return {label: i for i, label in enumerate(ordered)}, tuple(f"label={label}" for label in ordered)
+_Records = Iterable[tuple[int, str, Callable[[], _Record]]]
+"""For each graph its row, its text for a remark, and a function that reads it or raises one of ``_ERRORS``."""
+_ERRORS = (CCNError, TypeError, ValueError, KeyError, RecursionError)
+
+
+def _attempt(read: Callable[[], _Record]) -> _Record | Exception:
+    try:
+        return read()
+    except _ERRORS as error:
+        return error
+
+
+def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
+    """The column of each label, over all graphs."""
+    distinct = ordered({label for labels in of_graphs if labels is not None for label in labels})
+    return {label: i for i, label in enumerate(distinct)}
 
 
 def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) -> Graph:
+    from ccn.graphs.graph import Graph
+
     def hot(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.uint8]:
         return np.eye(len(column), dtype=np.uint8)[[column[label] for label in labels]]
 
@@ -77,7 +93,7 @@ def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) 
 
 
 def _named(target: Any) -> dict[str, Any]:
-    """A target by name: of an object its own names, of a list their places."""
+    """A target by name: the names of an object, the positions of a list."""
     if isinstance(target, dict):
         return target
     if isinstance(target, list | tuple):
@@ -96,56 +112,41 @@ def _value(value: Any) -> Any:
     raise GraphError(f"the target {shorten(str(value))} is neither a number nor a word")
 
 
-_Records = Iterable[tuple[int, str, _Record | CCNError]]
-"""Records or what is wrong with them, each with its row and how a report shows it."""
+class _NoGraphError(DataError):
+    """None of the records is a graph."""
+
+    def __init__(self, where: str, dropped: list[Remark]) -> None:
+        super().__init__(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
+        self.dropped = dropped
 
 
-@dataclass(frozen=True)
-class _Made:
-    """The graphs of records, which rows they are, the records themselves, and what is wrong with the others."""
-
-    graphs: list[Graph]
-    rows: list[int]
-    records: list[_Record]
-    dropped: list[Remark]
-    vertex_names: tuple[str, ...]
-    edge_names: tuple[str, ...]
-
-
-def _make(records: _Records, name: str) -> _Made:
-    found = [(row, shown, r) for row, shown, r in records]
-    good = [r for _, _, r in found if isinstance(r, _Record)]
-    vertex, vertex_names = _one_hot(r.labels for r in good)
-    edge, edge_names = _one_hot(r.edge_labels for r in good)
+def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dataset:
+    """A data set of records; those that are not graphs are dropped."""
+    listed = [(row, shown, _attempt(read)) for row, shown, read in records]
+    good = [r for *_, r in listed if isinstance(r, _Record)]
+    vertex, edge = _labels(r.labels for r in good), _labels(r.edge_labels for r in good)
     graphs: list[Graph] = []
     rows: list[int] = []
     kept: list[_Record] = []
     dropped: list[Remark] = []
-    for row, shown, record in found:
+    for row, shown, record in listed:
+        called = f"{name}[{len(graphs)}]"
         try:
-            if not isinstance(record, _Record):
+            if isinstance(record, Exception):
                 raise record
-            graph = _graph(record, vertex, edge, f"{name}[{len(graphs)}]")
+            graph = _graph(record, vertex, edge, called)
             for value in _named(record.target).values():
                 _value(value)
             if graphs:
                 _alike(graph, graphs[0], rows[0])
-        except (CCNError, TypeError, ValueError, KeyError) as error:
-            reason = str(error).removeprefix(f"graph {name}[{len(graphs)}]: ")
-            dropped.append(Remark(row, shown, f"not a graph: {reason}"))
+        except _ERRORS as error:
+            dropped.append(Remark(row, shown, f"not a graph: {str(error).removeprefix(f'graph {called}: ')}"))
             continue
         graphs.append(graph)
         rows.append(row)
         kept.append(record)
-    return _Made(graphs, rows, kept, dropped, vertex_names, edge_names)
-
-
-def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dataset:
-    """A data set of records; those that are no graphs are dropped."""
-    made = _make(records, name)
-    kept, dropped = made.records, made.dropped
     if not kept:
-        raise DataError(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
+        raise _NoGraphError(where, dropped)
     targets = [_named(r.target) for r in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     columns = [[_value(one.get(key)) for one in targets] for key in names]
@@ -156,7 +157,7 @@ def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dat
 
     return Dataset(
         name,
-        Pack.of(made.graphs, name),
+        Pack.of(graphs, name or None),
         values,
         names,
         found_task,
@@ -164,10 +165,10 @@ def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dat
         ids=words("id"),
         groups=words("group"),
         splits=words("split"),
-        rows=np.array(made.rows, dtype=np.int64),
+        rows=np.array(rows, dtype=np.int64),
         dropped=tuple(dropped),
-        vertex_names=made.vertex_names,
-        edge_names=made.edge_names,
+        vertex_names=tuple(f"label={label}" for label in vertex),
+        edge_names=tuple(f"label={label}" for label in edge),
     )
 
 
@@ -184,57 +185,41 @@ def _alike(graph: Graph, first: Graph, row: int) -> None:
 # JSON lines
 
 
-def read_json_lines(
-    path: str | Path, name: str | None = None, *, task: Task | None = None, strict: bool = False
-) -> Dataset:
+def read_json_lines(path: str | Path, name: str | None = None, *, task: Task | None = None) -> Dataset:
     """Read graphs from a file with one JSON object per line, also with ``.gz``."""
     path = Path(path)
 
-    def texts() -> Iterator[str]:
+    def records() -> _Records:
         with open_binary(path) as stream:
             for row, raw in enumerate(stream, 1):
-                yield raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
+                text = raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
+                yield row, text, partial(_from_json, text)
 
-    name = name or path.name.removesuffix(".gz").rsplit(".", 1)[0]
-    return check_strict(_dataset(_of_lines(texts(), 1), name, str(path), task), strict, str(path))
-
-
-def _of_lines(texts: Iterable[str], first: int) -> _Records:
-    for row, text in enumerate(texts, first):
-        try:
-            yield row, text, _from_json(text)
-        except (CCNError, ValueError, RecursionError) as error:
-            yield row, text, DataError(str(error))
+    return _dataset(records(), name or name_of(path), str(path), task)
 
 
 def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset | None, list[tuple[int, str]]]:
-    """The graphs in lines of JSON, without targets, and (place, reason) of lines that are none.
+    """The graphs in lines of JSON, without targets, and (position, reason) of lines that are not graphs.
 
-    ``rows`` of the data set are the places of its graphs among the lines. With a ``width``, features of another one
-    are a reason.
+    ``rows`` of the data set are the positions of its graphs among the lines. With a ``width``, features of another
+    width are a reason.
     """
 
-    def records() -> _Records:
-        for i, text, r in _of_lines(texts, 0):
-            found = np.shape(r.features)[1:] if isinstance(r, _Record) and r.features else ()
-            if width is not None and found and found != (width,):
-                r = DataError(f"vertex features of shape {found} where those of training have {width} columns")
-            yield i, text, replace(r, target=None) if isinstance(r, _Record) else r
+    def read(text: str) -> _Record:
+        record = _from_json(text)
+        shape = np.shape(record.features)[1:] if record.features else ()
+        if width is not None and shape and shape != (width,):
+            raise DataError(f"vertex features of shape {shape} where those of training have {width} columns")
+        return replace(record, target=None)
 
-    made = _make(records(), "")
-    bad = [(remark.row, remark.reason) for remark in made.dropped]
-    if not made.graphs:
-        return None, bad
-    return Dataset(
-        "graphs",
-        Pack.of(made.graphs),
-        np.zeros((len(made.graphs), 0)),
-        (),
-        "regression",
-        rows=np.array(made.rows, dtype=np.int64),
-        vertex_names=made.vertex_names,
-        edge_names=made.edge_names,
-    ), bad
+    records = ((i, text, partial(read, text)) for i, text in enumerate(texts))
+    data, dropped = None, []
+    try:
+        data = _dataset(records, "", "lines", "regression")
+        dropped = list(data.dropped)
+    except _NoGraphError as error:
+        dropped = error.dropped
+    return data, [(remark.row, remark.reason) for remark in dropped]
 
 
 def _from_json(text: str) -> _Record:
@@ -246,14 +231,9 @@ def _from_json(text: str) -> _Record:
         raise DataError(f"not JSON ({error})") from None
     if not isinstance(one, dict) or "edges" not in one:
         raise DataError("a line must be an object with the key 'edges'")
+    plain = ("edges", "n", "features", "labels", "weights", "edge_features", "edge_labels")
     return _Record(
-        edges=one["edges"],
-        n=one.get("n"),
-        features=one.get("features"),
-        labels=one.get("labels"),
-        weights=one.get("weights"),
-        edge_features=one.get("edge_features"),
-        edge_labels=one.get("edge_labels"),
+        **{key: one.get(key) for key in plain},
         target=next((one[key] for key in _TARGET if key in one), None),
         words={key: str(one[key]) for key in ("id", "group", "split") if key in one},
     )
@@ -263,7 +243,7 @@ def _from_json(text: str) -> _Record:
 
 
 def _common(data: Sequence[dict[Any, Any]]) -> list[str]:
-    """The attributes that are numbers everywhere."""
+    """The attributes that are numbers in all of them."""
     if not data:
         return []
     return sorted(
@@ -301,20 +281,16 @@ def _from_networkx(g: Any, columns: Sequence[str]) -> _Record:
 
 
 def _of_networkx(graphs: Iterable[tuple[str, Any]], name: str, where: str, task: Task | None) -> Dataset:
-    """A data set of NetworkX graphs (or errors), each with how a report shows it."""
+    """A data set of NetworkX graphs (or errors), each with its text for a remark."""
     listed = list(graphs)
     columns = _common([g.nodes[v] for _, g in listed if not isinstance(g, Exception) for v in g.nodes])
 
-    def records() -> _Records:
-        for row, (shown, g) in enumerate(listed, 1):
-            try:
-                if isinstance(g, CCNError):
-                    raise g
-                yield row, shown, _from_networkx(g, columns)
-            except (CCNError, TypeError, ValueError) as error:
-                yield row, shown, DataError(str(error))
+    def read(g: Any) -> _Record:
+        if isinstance(g, CCNError):
+            raise g
+        return _from_networkx(g, columns)
 
-    return _dataset(records(), name, where, task)
+    return _dataset(((row, shown, partial(read, g)) for row, (shown, g) in enumerate(listed, 1)), name, where, task)
 
 
 def graph_files(path: Path) -> list[Path]:
@@ -324,9 +300,7 @@ def graph_files(path: Path) -> list[Path]:
     return [path]
 
 
-def read_graphs(
-    path: str | Path, name: str | None = None, *, task: Task | None = None, strict: bool = False
-) -> Dataset:
+def read_graphs(path: str | Path, name: str | None = None, *, task: Task | None = None) -> Dataset:
     """Read a folder of GraphML or GML files, or one of them; the target is the graph's attribute ``target``.
 
     Vertex features are the attribute ``x``, else ``label`` made one-hot, else all attributes that are numbers
@@ -337,27 +311,25 @@ def read_graphs(
     path = Path(path)
     files = graph_files(path)
     if not files:
-        raise DataError(f"{path}: no data set found in this folder; it needs a TU data set, or files in GraphML or GML")
+        raise DataError(f"{path}: no data set in this folder; it needs a TU data set, or files in GraphML or GML")
 
     def read(file: Path) -> Any:
         reader: Callable[..., Any] = nx.read_graphml if file.suffix.lower() == ".graphml" else _read_gml
         try:
             return reader(file)
-        except Exception as error:  # parsers of two formats raise whatever they like
+        except Exception as error:  # the parsers of the two formats raise errors of many kinds
             return DataError(
                 f"cannot be read ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})"
             )
 
-    name = name or path.stem
-    found = _of_networkx(((file.name, read(file)) for file in files), name, str(path), task)
-    return check_strict(found, strict, str(path))
+    return _of_networkx(((file.name, read(file)) for file in files), name or path.stem, str(path), task)
 
 
 def _read_gml(path: Path) -> Any:
     import networkx as nx
 
     g = nx.read_gml(path, label="id")
-    # GML wants a label of every node; one that only repeats the number says nothing about the vertex.
+    # GML requires a label of every node; one that only repeats the number carries no information.
     if all(str(data.get("label")) == str(v) for v, data in g.nodes(data=True)):
         for _, data in g.nodes(data=True):
             del data["label"]

@@ -1,26 +1,26 @@
 """Groups: which rows of a data set must stay together when it is split.
 
-A group is a whole number per row; rows of one number are one group. The same molecule under two spellings is
-one group, and so are, for a harder test, all molecules of one scaffold.
+A group is an integer per row; rows of one number are one group. The same molecule under two spellings is one group,
+and so are, for a harder test, all molecules of one scaffold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ccn.chemistry.smiles import parse_smiles
 from ccn.errors import ConfigurationError
-from ccn.graphs.exchange import parse_smiles
 from ccn.graphs.ragged import Int
 
 __all__ = ["groups_of", "join_groups", "molecule_groups", "scaffold_groups"]
 
 
 def groups_of(values: Iterable[Any]) -> Int:
-    """Equal values are one group; a missing one (None, NaN or an empty string) is a group of its own.
+    """Equal values are one group; each missing one (None, NaN or an empty string) is a separate group.
 
     Example:
         >>> groups_of(["a", "b", "", "a", ""]).tolist()
@@ -57,7 +57,7 @@ def join_groups(*groups: ArrayLike) -> Int:
 
 
 def molecule_groups(molecules: Iterable[Any]) -> Int:
-    """One group per molecule (SMILES or RDKit), however it is spelled: by canonical SMILES.
+    """One group per molecule (SMILES or RDKit), regardless of spelling: by canonical SMILES.
 
     Example:
         >>> molecule_groups(["OCC", "C", "CCO"]).tolist()
@@ -66,7 +66,7 @@ def molecule_groups(molecules: Iterable[Any]) -> Int:
     """
     from rdkit import Chem
 
-    return _by(molecules, Chem.MolToSmiles)
+    return groups_of(Chem.MolToSmiles(mol) for mol in _parsed(molecules))
 
 
 def scaffold_groups(molecules: Iterable[Any]) -> Int:
@@ -79,17 +79,12 @@ def scaffold_groups(molecules: Iterable[Any]) -> Int:
     """
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-    def scaffold(mol: Any) -> str:
-        return str(MurckoScaffoldSmiles(mol=mol)) or "no ring"  # type: ignore[no-untyped-call]
-
-    return _by(molecules, scaffold)
+    return groups_of(str(MurckoScaffoldSmiles(mol=mol)) or "no ring" for mol in _parsed(molecules))  # type: ignore[no-untyped-call]
 
 
-def _by(molecules: Iterable[Any], key: Callable[[Any], str]) -> Int:
+def _parsed(molecules: Iterable[Any]) -> Iterator[Any]:
     from rdkit.Chem import RemoveHs
 
-    def molecule(row: int, given: Any) -> Any:
-        # Parsing a SMILES takes away the hydrogens that it spells out; a molecule may come with them.
-        return parse_smiles(given, name=f"row {row}") if isinstance(given, str) else RemoveHs(given)
-
-    return groups_of(key(molecule(i, m)) for i, m in enumerate(molecules))
+    for row, given in enumerate(molecules):
+        # Parsing a SMILES removes explicit hydrogens; a molecule may come with them.
+        yield parse_smiles(given, f"row {row}: ") if isinstance(given, str) else RemoveHs(given)

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.molecule_tables import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import open_table
 
 __all__ = ["read_hcep"]
 
 
-def read_hcep(
-    path: str | Path,
-    name: str = "HCEP",
-    *,
-    features: MoleculeFeatures | str = "element",
-    hydrogens: bool = False,
-    n_jobs: int | None = None,
-    progress: bool = True,
-) -> Dataset:
-    """Read all rows; groups are the two samples of the database that they come from."""
-    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
-    schema = Schema("smiles", ("pce",), group="source")
+def read_hcep(path: str | Path, name: str = "HCEP", **options: Any) -> Dataset:
+    """Read all rows; groups are the two samples of the database that they come from.
+
+    The options are ``MOLECULE_OPTIONS`` of :mod:`ccn.datasets.molecule_tables`.
+    """
     data, _ = dataset_of_molecules(
-        open_table(path), schema, chosen, name, task="regression", n_jobs=n_jobs, progress=progress
+        open_table(path),
+        Schema("smiles", ("pce",), group="source"),
+        name,
+        task="regression",
+        **options,
     )
     return replace(data, units=("%",))

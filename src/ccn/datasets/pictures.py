@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError, DependencyError
-from ccn.graphs.graph import Graph
+from ccn.files import write_atomically
 
 __all__ = ["draw", "places", "sketch", "spread"]
 
@@ -25,7 +25,7 @@ def spread(data: Dataset, count: int) -> list[int]:
 
 
 def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
-    """Where chemists would put the atoms, if the molecule's atoms are the n vertices."""
+    """RDKit's depiction, if the molecule's atoms are the n vertices."""
     from rdkit import Chem, rdBase
     from rdkit.Chem.rdDepictor import Compute2DCoords
 
@@ -50,7 +50,7 @@ def places(data: Dataset, i: int) -> NDArray[np.float64]:
         g.add_nodes_from(range(graph.n))
         found = np.zeros((graph.n, 2))
         right = 0.0
-        # Pieces side by side, each laid out for itself.
+        # Connected components side by side.
         for piece in sorted(nx.connected_components(g), key=len, reverse=True):
             nodes = sorted(piece)
             at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
@@ -62,7 +62,7 @@ def places(data: Dataset, i: int) -> NDArray[np.float64]:
 
 
 def _label(data: Dataset, i: int) -> str:
-    """What is written with a graph: its number and first target."""
+    """The caption of a graph: its number and first target."""
     title = f"{data.name}[{i}]"
     if data.target_names and not np.isnan(data.targets[i, 0]):
         value = data.targets[i, 0]
@@ -108,13 +108,13 @@ def draw(data: Dataset, indices: list[int], path: Path) -> Path:
         figure.legend(
             handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8, frameon=False
         )
-    figure.savefig(path, dpi=150)
+    write_atomically(path, lambda file: figure.savefig(file, format=path.suffix[1:].lower(), dpi=150))
     return path
 
 
 def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:
     """Graph i in braille dots, so many characters wide and high at most."""
-    graph: Graph = data.graphs[i]
+    graph = data.graphs[i]
     at = places(data, i)
     at = at - at.min(0)
     size = np.array([2 * width - 1, 4 * height - 1], dtype=float)
@@ -125,7 +125,7 @@ def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:
         steps = 1 + int(np.abs(dots[u] - dots[v]).max())
         x, y = np.round(np.linspace(dots[u], dots[v], steps + 1)).astype(int).T
         canvas[4 * height - 1 - y, x] = True
-    for x, y in dots:  # a vertex is a small blot
+    for x, y in dots:  # a vertex is a small square
         canvas[max(0, 4 * height - 2 - y) : 4 * height + 1 - y, max(0, x - 1) : x + 2] = True
     cells = (canvas.reshape(height, 4, width, 2) * _DOTS[None, :, None, :]).sum((1, 3))
     lines = ["".join(chr(0x2800 + int(c)) for c in row).rstrip("\u2800") for row in cells]

@@ -1,8 +1,8 @@
 """QM9: 13 targets of 130,831 small molecules, from ``qm9.csv.gz`` or from the files of the package qm9pack.
 
-u0, u, h and g are total energies at the source. An atomisation energy is the total less the energies of the free
-atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree like the totals. The free-atom
-energies are those that QM9 publishes (``qm9_atomref.csv``).
+u0, u, h and g are total energies in the source. An atomisation energy is the total minus the energies of the free
+atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree. The free-atom energies are those published
+with QM9 (``qm9_atomref.csv``).
 """
 
 from __future__ import annotations
@@ -12,56 +12,43 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecules import dataset_of_molecules
+from ccn.datasets.molecule_tables import dataset_of_molecules
 from ccn.datasets.schema import Schema
 from ccn.datasets.tables import Row, Table, find_column, open_table
 from ccn.errors import ConfigurationError, DataError
 
-__all__ = ["TARGETS", "qm9_energies", "qm9_files", "read_qm9"]
+__all__ = ["PACKAGE_COLUMNS", "TARGETS", "free_atoms", "qm9_energies", "qm9_files", "read_qm9"]
 
-TARGETS = {
-    "mu": "Debye",
-    "alpha": "bohr^3",
-    "homo": "Hartree",
-    "lumo": "Hartree",
-    "gap": "Hartree",
-    "r2": "bohr^2",
-    "zpve": "Hartree",
-    "u0": "Hartree",
-    "u": "Hartree",
-    "h": "Hartree",
-    "g": "Hartree",
-    "cv": "cal/(mol K)",
-    "omega1": "cm^-1",
+# Target: unit and column of qm9pack; omega1 is made from the frequencies.
+_TARGETS = {
+    "mu": ("Debye", "Dipole_debye"),
+    "alpha": ("bohr^3", "Polarizability_bohr3"),
+    "homo": ("Hartree", "HOMO_au"),
+    "lumo": ("Hartree", "LUMO_au"),
+    "gap": ("Hartree", "HOMO_LUMO_gap_au"),
+    "r2": ("bohr^2", "R2_bohr2"),
+    "zpve": ("Hartree", "ZPVE_au"),
+    "u0": ("Hartree", "InternalEnergy_0K_au"),
+    "u": ("Hartree", "InternalEnergy_298K_au"),
+    "h": ("Hartree", "Enthalphy_298K_au"),
+    "g": ("Hartree", "GibbsFreeEnergy_298K_au"),
+    "cv": ("cal/(mol K)", "Heatcapacity_Cv_cal_mol_K"),
+    "omega1": ("cm^-1", ""),
 }
+TARGETS = {name: unit for name, (unit, _) in _TARGETS.items()}
 """The targets and their units."""
+PACKAGE_COLUMNS = tuple(column for _, column in _TARGETS.values() if column)
+"""The columns of qm9pack, in the order of the targets; the last target is made from the frequencies."""
 
 _ENERGIES = ("u0", "u", "h", "g")
 _ATOMISATION = tuple(f"{name}_atomisation" for name in _ENERGIES)
 _ELEMENTS = ("H", "C", "N", "O", "F")
-
-# The columns of qm9pack in the order of TARGETS; the last target is made from the frequencies.
-_PACKAGE = (
-    "Dipole_debye",
-    "Polarizability_bohr3",
-    "HOMO_au",
-    "LUMO_au",
-    "HOMO_LUMO_gap_au",
-    "R2_bohr2",
-    "ZPVE_au",
-    "InternalEnergy_0K_au",
-    "InternalEnergy_298K_au",
-    "Enthalphy_298K_au",
-    "GibbsFreeEnergy_298K_au",
-    "Heatcapacity_Cv_cal_mol_K",
-)
 
 
 def qm9_files(path: Path) -> list[Path]:
@@ -71,7 +58,7 @@ def qm9_files(path: Path) -> list[Path]:
     parts = [path / f"qm9_part{i}.csv" for i in (1, 2, 3)]
     missing = [p for p in parts if not p.is_file()]
     if missing:
-        raise DataError(f"{missing[0]}: this part of qm9pack is missing; install the package again")
+        raise DataError(f"{missing[0]}: this part of qm9pack is missing; reinstall the package")
     return parts
 
 
@@ -83,7 +70,7 @@ def free_atoms() -> NDArray[np.float64]:
 
 
 def _highest_frequency(frequencies: str, atoms: int) -> float:
-    """The highest harmonic frequency; where two sets are listed, of the second, which is the one behind zpve."""
+    """The highest harmonic frequency; where two sets are listed, of the second, from which zpve was computed."""
     values = json.loads(frequencies.replace(".,", ".0,").replace(".]", ".0]"))
     return float(max(values[len(values) // 2 :] if len(values) > 3 * atoms - 5 else values))
 
@@ -91,7 +78,7 @@ def _highest_frequency(frequencies: str, atoms: int) -> float:
 def _package_table(folder: Path) -> Table:
     """The parts of qm9pack as one table with the columns of ``qm9.csv.gz``."""
     parts = [open_table(p) for p in qm9_files(folder)]
-    wanted = ("Index", "SMILES", *_PACKAGE, "Harmonic_Freq_cmi", "N_atoms")
+    wanted = ("Index", "SMILES", *PACKAGE_COLUMNS, "Harmonic_Freq_cmi", "N_atoms")
     place = [find_column(parts[0], name, "qm9pack") for name in wanted]
 
     def rows() -> Iterator[Row]:
@@ -105,25 +92,21 @@ def _package_table(folder: Path) -> Table:
     return Table(folder, ("index", "smiles", *TARGETS), rows)
 
 
-def read_qm9(
-    path: str | Path,
-    name: str = "QM9",
-    *,
-    features: MoleculeFeatures | str = "element",
-    hydrogens: bool = False,
-    n_jobs: int | None = None,
-    progress: bool = True,
-) -> Dataset:
+def read_qm9(path: str | Path, name: str = "QM9", **options: Any) -> Dataset:
     """Read QM9 with its 13 targets as published and, after them, the four atomisation energies.
 
-    :func:`qm9_energies` chooses between the two kinds of energy.
+    :func:`qm9_energies` chooses between the two kinds of energy. The options are ``MOLECULE_OPTIONS`` of
+    :mod:`ccn.datasets.molecule_tables`.
     """
     path = Path(path)
     table = _package_table(path) if path.is_dir() else open_table(path)
-    chosen = molecule_features(features, hydrogens) if isinstance(features, str) else features
-    schema = Schema("smiles", tuple(TARGETS), id="index")
     data, counts = dataset_of_molecules(
-        table, schema, chosen, name, task="regression", elements=_ELEMENTS, n_jobs=n_jobs, progress=progress
+        table,
+        Schema("smiles", tuple(TARGETS), id="index"),
+        name,
+        task="regression",
+        elements=_ELEMENTS,
+        **options,
     )
     columns = [data.target_names.index(e) for e in _ENERGIES]
     bound = data.targets[:, columns] - counts @ free_atoms()
@@ -132,7 +115,7 @@ def read_qm9(
         targets=np.concatenate([data.targets, bound], axis=1),
         target_names=(*data.target_names, *_ATOMISATION),
         units=(*TARGETS.values(), *(TARGETS[e] for e in _ENERGIES)),
-        noted=(),  # methane, ammonia and water are single atoms here, as they should be
+        noted=(),  # methane, ammonia and water are single atoms: nothing unusual here
     )
 
 
@@ -140,13 +123,11 @@ def qm9_energies(data: Dataset, *, energies: Literal["atomisation", "total"] = "
     """The 13 targets with energies of one kind."""
     if energies not in ("atomisation", "total"):
         raise ConfigurationError(f"energies={energies!r} must be 'atomisation' or 'total'")
-    atomisation = energies == "atomisation"
-    source = dict(zip(_ENERGIES, _ATOMISATION, strict=True)) if atomisation else {}
+    source = dict(zip(_ENERGIES, _ATOMISATION, strict=True)) if energies == "atomisation" else {}
     chosen = data.with_targets(source.get(name, name) for name in TARGETS)
-    kind = "atomisation" if atomisation else "total"
     return replace(
         chosen,
         target_names=tuple(TARGETS),
-        note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {kind} energies",
+        note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {energies} energies",
         options={**data.options, "energies": energies},
     )

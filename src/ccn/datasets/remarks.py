@@ -1,8 +1,9 @@
-"""What was odd about the rows of a file: which were left out, and what was noted about those that were kept."""
+"""Remarks on the rows of a file: which were dropped and why, and what was noted about those that were kept."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccn.errors import DataError
+from ccn.files import write_atomically
 
 if TYPE_CHECKING:
     from ccn.datasets.dataset import Dataset
@@ -28,8 +30,8 @@ class Remark:
 
     Attributes:
         row: the row's number, counted from 1 without the header.
-        value: what stood there.
-        reason: what is the matter with it.
+        value: the cell or the row.
+        reason: what is wrong or unusual.
 
     """
 
@@ -39,7 +41,7 @@ class Remark:
 
     @property
     def kind(self) -> str:
-        """The reason without its particulars, by which remarks are counted."""
+        """The reason without its details, by which remarks are counted."""
         return self.reason.split(":", 1)[0]
 
     def __str__(self) -> str:
@@ -69,20 +71,20 @@ def summary(dropped: Sequence[Remark], noted: Sequence[Remark] = ()) -> str:
 def write_remarks(path: Path, dropped: Iterable[Remark], noted: Iterable[Remark] = ()) -> Path:
     """Write a CSV with one line per remark: row, value, reason, and whether the row was ``dropped`` or ``kept``."""
     lines = [(r, "dropped") for r in dropped] + [(r, "kept") for r in noted]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["row", "value", "reason", "action"])
-        for remark, action in sorted(lines, key=lambda line: line[0].row):
-            writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["row", "value", "reason", "action"])
+    for remark, action in sorted(lines, key=lambda line: line[0].row):
+        writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
+    write_atomically(path, text.getvalue().encode())
     return path
 
 
-def check_strict(data: Dataset, strict: bool, where: str) -> Dataset:
-    """The data set as it is; if ``strict``, an error at the first row that loses anything or contradicts another.
+def check_strict(data: Dataset, strict: bool, where: str) -> None:
+    """If ``strict``, an error at the first row that loses anything or contradicts another.
 
-    Single atoms, salts and odd encodings lose nothing: they are noted and no more.
+    Single atoms, salts and other encodings lose nothing: they are only noted.
     """
     lost = [*data.dropped, *(r for r in data.noted if r.kind in (NOT_A_NUMBER, CONTRADICTION))]
     if strict and lost:
         raise DataError(f"{where}: {min(lost, key=lambda r: r.row)}")
-    return data

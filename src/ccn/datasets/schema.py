@@ -1,4 +1,4 @@
-"""Which columns of a table of molecules mean what: named by the user or found by looking at the first rows."""
+"""Which columns of a table of molecules mean what: named by the user or detected in the first rows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ccn.chemistry.properties import spelled
+from ccn.chemistry.smiles import parses
 from ccn.datasets.tables import Row, Table, find_column, is_missing, number
 from ccn.errors import DataError
 
-__all__ = ["Schema", "find_schema", "parses"]
+__all__ = ["Schema", "find_schema"]
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
 _FEW = 20  # distinct words that may be classes
-_LOOK = 50  # rows that are parsed in search of SMILES
+_LOOK = 50  # rows that are parsed to detect SMILES
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Schema:
     """The columns of a table of molecules, by name.
 
     Attributes:
-        words: the targets among them whose cells are words, so that they can only be classes.
+        words: the targets whose cells are words, which can only be classes.
 
     """
 
@@ -36,15 +36,6 @@ class Schema:
     words: frozenset[str] = field(default=frozenset())
 
 
-def parses(smiles: str) -> bool:
-    """Whether RDKit reads it as a molecule."""
-    from rdkit import Chem, rdBase
-
-    with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles) if spelled(smiles) else None
-    return mol is not None and mol.GetNumAtoms() > 0
-
-
 def find_schema(
     table: Table,
     *,
@@ -55,10 +46,10 @@ def find_schema(
     split_column: str | None = None,
     id_column: str | None = None,
 ) -> Schema:
-    """Find the columns of a table of molecules by its first 1,000 rows; what is named is taken as it is.
+    """The columns of a table of molecules, as named or detected in its first 1,000 rows.
 
-    Without names, the SMILES column is one that is called so or whose cells RDKit reads as molecules; targets are
-    all columns of numbers that do not count the rows, else a single column of a few words.
+    Without names, the SMILES column is one whose name says so or whose cells RDKit reads as molecules; targets are
+    all columns of numbers except row counters, else a single column of a few words.
     """
     named = {
         what: None if name is None else table.columns[find_column(table, name, f"{what}_column")]
@@ -112,7 +103,7 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
     if scores[best][0] <= 0.5:
         shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
         raise DataError(
-            f"{table.path}: no column of SMILES found among {shown}; name it with smiles_column (--smiles-column)"
+            f"{table.path}: no column of SMILES among {shown}; name it with smiles_column (--smiles-column)"
         )
     return table.columns[best]
 
@@ -124,18 +115,18 @@ def _numeric(column: Sequence[str]) -> bool:
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
-    """Whether the cells are written as whole numbers, each one more than the one before."""
+    """Whether the cells are consecutive integers."""
     values = [int(c) if c.strip().isdecimal() else None for c in column]
     return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
 
 
 def _targets(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
-    """Columns that look like something to learn."""
+    """Columns that look like targets."""
     candidates = {name: column for name, column in cells.items() if name.lower() not in _ID_NAMES}
     candidates = {name: column for name, column in candidates.items() if not all(map(is_missing, column))}
     numbers = [name for name, column in candidates.items() if _numeric(column)]
     if numbers:
-        # In a table of three rows anything may look like a counter, so that one is left out only beside others.
+        # In a table of three rows anything may look like a counter: it is left out only if others remain.
         return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
     few = []
     for name, column in candidates.items():

@@ -1,16 +1,16 @@
-"""Splits: which rows of a data set are for training, for choices and for the last word.
+"""Splits: which rows of a data set are for training, for choosing settings, for calibration and for the final test.
 
-Every split is dealt by one rule (:mod:`ccn.datasets.dealing`): sizes exact to rounding, every class in proportion,
-no group torn. The same seed gives the same split. A split is saved as JSON with a fingerprint of its data, so that
-it is never read for other data by mistake.
+Every split is drawn by one rule (:mod:`ccn.datasets.dealing`): sizes exact to rounding, every class in proportion,
+no group divided. The same seed gives the same split. A split is saved as JSON with a fingerprint of its data, so that
+it cannot be applied to other data by mistake.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,10 +20,14 @@ from numpy.typing import ArrayLike
 from ccn.datasets.dealing import deal
 from ccn.datasets.groups import groups_of, join_groups, molecule_groups, scaffold_groups
 from ccn.errors import ConfigurationError
+from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
 __all__ = [
+    "PARTS",
+    "Kind",
+    "Seed",
     "Split",
     "fingerprint",
     "k_fold",
@@ -37,7 +41,7 @@ __all__ = [
     "stratified_split",
 ]
 
-PARTS = ("train", "validation", "test")
+PARTS = ("train", "validation", "test", "calibration")
 FRACTIONS = (0.8, 0.1, 0.1)
 Seed = int | tuple[int, ...]
 Kind = Literal["random", "stratified", "scaffold", "column", "folds", "paper"]
@@ -50,17 +54,25 @@ _SPELLINGS = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Split:
-    """Row numbers of the three parts. Every row of the data set is in exactly one of them.
+    """Row numbers of the parts. Every row of the data set is in exactly one of them.
+
+    Attributes:
+        train, validation, test: row numbers.
+        calibration: rows for prediction intervals, which neither fit the model nor choose its settings; may be empty.
+        complete: whether rows that are in no part are an error; they are not after :meth:`labelled`.
 
     Example:
-        >>> Split([0, 3], [1], [2])
-        Split(train=2, validation=1, test=1)
+        >>> split = Split([0, 3], [1, 4], [2])
+        >>> split, split.with_calibration(seed=0)
+        (Split(train=2, validation=2, test=1), Split(train=2, validation=1, test=1, calibration=1))
 
     """
 
     train: Int
     validation: Int
     test: Int
+    calibration: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    complete: bool = True
 
     def __post_init__(self) -> None:
         for part in PARTS:
@@ -68,14 +80,13 @@ class Split:
             if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
                 raise ConfigurationError(f"split: {part} must be a list of row numbers")
             object.__setattr__(self, part, rows.astype(np.int64))
-        every = np.concatenate([self.train, self.validation, self.test])
         if not len(self.train):
             raise ConfigurationError("split: there is no row to train on")
-        rows, count = np.unique(every, return_counts=True)
+        rows, count = np.unique(np.concatenate(list(self.parts.values())), return_counts=True)
         if (count > 1).any():
             raise ConfigurationError(f"split: row {rows[count > 1][0]} is given twice; parts must not overlap")
         wrong = np.flatnonzero(rows != np.arange(len(rows)))
-        if wrong.size:
+        if self.complete and wrong.size:
             raise ConfigurationError(
                 f"split: the {len(rows)} rows must be 0..{len(rows) - 1}, each in one part; row {wrong[0]} is in none"
             )
@@ -83,19 +94,39 @@ class Split:
     @classmethod
     def of(cls, part: ArrayLike) -> Split:
         """From the part of each row: 0 train, 1 validation, 2 test."""
-        number = np.asarray(part)
-        return cls(*(np.flatnonzero(number == p) for p in range(3)))
-
-    def __len__(self) -> int:
-        return sum(self.sizes)
+        train, validation, test = (np.flatnonzero(np.asarray(part) == p) for p in range(3))
+        return cls(train, validation, test)
 
     @property
-    def sizes(self) -> tuple[int, int, int]:
-        """Number of rows of train, validation and test."""
-        return len(self.train), len(self.validation), len(self.test)
+    def parts(self) -> dict[str, Int]:
+        """The rows of each part by its name, calibration only if it has any."""
+        return {part: rows for part in PARTS if len(rows := getattr(self, part)) or part != "calibration"}
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts.values()))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of rows of train, validation and test, and of calibration if it has any."""
+        return tuple(map(len, self.parts.values()))
 
     def __repr__(self) -> str:
-        return "Split({}={}, {}={}, {}={})".format(*(x for pair in zip(PARTS, self.sizes, strict=True) for x in pair))
+        return f"Split({', '.join(f'{part}={len(rows)}' for part, rows in self.parts.items())})"
+
+    def with_calibration(self, seed: Seed) -> Split:
+        """Half of the validation part drawn for calibration; unchanged if there is a calibration part already, or
+        fewer than two rows to divide.
+        """
+        rows = self.validation
+        if len(rows) < 2 or len(self.calibration):
+            return self
+        half = random_split(len(rows), (0.5, 0.5, 0.0), seed)
+        return replace(self, validation=rows[half.train], calibration=rows[half.validation])
+
+    def labelled(self, mask: ArrayLike) -> Split:
+        """Every part restricted to the rows where ``mask`` (rows,) is true, such as those that have a target."""
+        kept = np.asarray(mask, dtype=bool)
+        return replace(self, **{part: rows[kept[rows]] for part, rows in self.parts.items()}, complete=False)
 
 
 def random_split(
@@ -108,15 +139,15 @@ def random_split(
         Split(train=150, validation=19, test=19)
 
     """
-    return _split(np.zeros(_rows(n), dtype=np.int64), fractions, seed, groups)
+    return _split(_one_class(n), fractions, seed, groups)
 
 
 def stratified_split(
     labels: ArrayLike, fractions: Sequence[float] = FRACTIONS, seed: Seed = 0, *, groups: Iterable[Any] | None = None
 ) -> Split:
-    """The same with every class spread over the parts in proportion, as far as whole numbers and groups allow.
+    """The same with every class spread over the parts in proportion, as far as rounding and groups allow.
 
-    ``labels`` holds the class of each row, or one row of classes; missing ones (NaN) are a class of their own. Of a
+    ``labels`` holds the class of each row, or one row of classes; missing ones (NaN) count as one more class. Of a
     small class at least one row is for training.
     """
     return _split(_strata(labels), fractions, seed, groups)
@@ -169,14 +200,14 @@ def k_fold(
     groups: Iterable[Any] | None = None,
     validation: bool = True,
 ) -> list[Split]:
-    """Each row is tested once: fold i tests on part i, makes its choices on part i+1 and trains on the rest.
+    """Each row is tested once: fold i tests on part i, validates on part i+1 and trains on the rest.
 
-    With ``labels`` the folds are stratified. Without ``validation`` nothing is set aside for choices.
+    With ``labels`` the folds are stratified. Without ``validation`` the validation parts are empty.
     """
     if not 2 + validation <= folds <= n:
         raise ConfigurationError(f"folds={folds}: choose from {2 + validation} to the number of rows, {n}")
-    strata = np.zeros(_rows(n), dtype=np.int64) if labels is None else _strata(labels)
-    part = deal(np.full(folds, 1 / folds), strata, _groups(groups, len(strata)), _rng(seed))
+    strata = _one_class(n) if labels is None else _strata(labels)
+    part = _parts(np.full(folds, 1 / folds), strata, groups, seed)
     out = []
     for fold in range(folds):
         number = np.where(part == fold, 2, 0)
@@ -202,7 +233,8 @@ def make_splits(
     fractions: Sequence[float] = FRACTIONS,
     seed: int = 0,
     labels: ArrayLike | None = None,
-    molecules: Sequence[Any] | None = None,
+    molecules: Iterable[Any] | None = None,
+    canonical: Iterable[str] | None = None,
     column: Iterable[Any] | None = None,
     groups: Iterable[Any] | None = None,
     duplicates: Literal["together", "ignore"] = "together",
@@ -217,17 +249,20 @@ def make_splits(
         seed: the same seed gives the same splits.
         labels: the class of each row.
         molecules: SMILES or RDKit molecules.
+        canonical: their canonical SMILES, where they have been made (:attr:`ccn.datasets.Dataset.canonical`).
         column: the part of each row, for ``column``.
         groups: rows to keep together.
-        duplicates: keep rows of one molecule ``together``, however they are spelled, or ``ignore`` that they are one.
+        duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates.
 
     """
     if duplicates not in ("together", "ignore"):
         raise ConfigurationError(f"duplicates={duplicates!r}: choose 'together' or 'ignore'")
     held = [] if groups is None else [groups_of(groups)]
     if kind == "scaffold":  # which spellings of one molecule share
-        held.append(scaffold_groups(_needed(kind, "molecules", molecules)))
-    elif molecules is not None and duplicates == "together":
+        held.append(scaffold_groups(_needed(kind, "molecules", molecules if canonical is None else canonical)))
+    elif duplicates == "together" and canonical is not None:
+        held.append(groups_of(canonical))
+    elif duplicates == "together" and molecules is not None:
         held.append(molecule_groups(molecules))
     together = join_groups(*held) if held else None
     if kind == "column":
@@ -251,9 +286,9 @@ def _needed(kind: str, name: str, value: Any) -> Any:
 
 
 def fingerprint(data: Any) -> str:
-    """What a file of splits remembers of its data: a hash of the rows, given as strings (SMILES) or as graphs.
+    """A hash of the rows, given as strings (SMILES) or as graphs, which a file of splits records.
 
-    Of graphs it reads the structure alone, so that splits hold for any features.
+    Only the structure of graphs counts, so that splits hold for any features.
     """
     digest = hashlib.sha256()
     if isinstance(data, Sequence) and len(data) and isinstance(data[0], str):
@@ -268,22 +303,27 @@ def fingerprint(data: Any) -> str:
 
 def save_splits(path: str | Path, splits: Sequence[Split], data: Any) -> None:
     """Write splits of ``data``, the strings or graphs of the rows, as JSON."""
-    written = [{part: getattr(split, part).tolist() for part in PARTS} for split in splits]
-    Path(path).write_text(json.dumps({"fingerprint": fingerprint(data), "splits": written}) + "\n", encoding="utf-8")
+    written = [{part: rows.tolist() for part, rows in split.parts.items()} for split in splits]
+    text = json.dumps({"fingerprint": fingerprint(data), "splits": written})
+    write_atomically(Path(path), f"{text}\n".encode())
 
 
 def load_splits(path: str | Path, data: Any) -> list[Split]:
     """Read splits back; an error if they were saved for other data."""
     try:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
-        found, splits = held["fingerprint"], [Split(*(s[part] for part in PARTS)) for s in held["splits"]]
+        found, splits = held["fingerprint"], [_written(s) for s in held["splits"]]
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise ConfigurationError(f"{path}: is no file of splits, as save_splits writes them ({error})") from None
+        raise ConfigurationError(f"{path}: not a file of splits, as save_splits writes them ({error})") from None
     if found != fingerprint(data) or any(len(s) != len(data) for s in splits):
-        raise ConfigurationError(f"{path}: holds splits of other data; give the data they were made for, or split anew")
+        raise ConfigurationError(f"{path}: holds splits of other data; give their data, or make new splits")
     return splits
+
+
+def _written(parts: Mapping[str, list[int]]) -> Split:
+    return Split(**{part: parts[part] for part in PARTS if part in parts})  # type: ignore[arg-type]  # made arrays there
 
 
 def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable[Any] | None) -> Split:
@@ -292,29 +332,26 @@ def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable
         raise ConfigurationError(
             f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
         )
-    return Split.of(deal(shares, strata, _groups(groups, len(strata)), _rng(seed), learnt=True))
+    return Split.of(_parts(shares, strata, groups, seed, train_first=True))
 
 
-def _rows(n: int) -> int:
+def _parts(shares: Any, strata: Int, groups: Iterable[Any] | None, seed: Seed, *, train_first: bool = False) -> Int:
+    """The part of each row, drawn from the seed."""
+    together = np.arange(len(strata)) if groups is None else groups_of(groups)
+    if len(together) != len(strata):
+        raise ConfigurationError(f"{len(strata)} rows, but groups of {len(together)}")
+    if not all(isinstance(s, int | np.integer) and s >= 0 for s in (seed if isinstance(seed, tuple) else (seed,))):
+        raise ConfigurationError(f"seed={seed!r} must be an integer from 0")
+    return deal(shares, strata, together, np.random.default_rng(seed), train_first=train_first)
+
+
+def _one_class(n: int) -> Int:
     if not isinstance(n, int | np.integer) or n < 1:
         raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
-    return int(n)
-
-
-def _rng(seed: Seed) -> np.random.Generator:
-    if not all(isinstance(s, int | np.integer) and s >= 0 for s in (seed if isinstance(seed, tuple) else (seed,))):
-        raise ConfigurationError(f"seed={seed!r} must be a whole number from 0")
-    return np.random.default_rng(seed)
+    return np.zeros(n, dtype=np.int64)
 
 
 def _strata(labels: ArrayLike) -> Int:
     rows = np.asarray(labels)
     rows = rows[:, None] if rows.ndim == 1 else rows
     return groups_of([tuple(None if v != v else v for v in row) for row in rows.tolist()])
-
-
-def _groups(groups: Iterable[Any] | None, n: int) -> Int:
-    out = np.arange(n) if groups is None else groups_of(groups)
-    if len(out) != n:
-        raise ConfigurationError(f"{n} rows, but groups of {len(out)}")
-    return out

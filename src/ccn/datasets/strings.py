@@ -14,7 +14,7 @@ __all__ = ["Strings"]
 
 
 class Strings(Sequence[str]):
-    """A sequence of strings held as their UTF-8 bytes one after another; choosing some copies nothing.
+    """A sequence of strings held as concatenated UTF-8 bytes; choosing some copies nothing.
 
     Example:
         >>> s = Strings.of(["CCO", "", "C"])
@@ -52,7 +52,7 @@ class Strings(Sequence[str]):
         return Strings(self.arrays, self.chosen[which if which.dtype == bool else which.astype(np.int64)])
 
     def compact(self) -> Strings:
-        """The same with arrays of their own."""
+        """The same with arrays that hold the chosen strings only."""
         return Strings.of(self)
 
     def __repr__(self) -> str:

@@ -1,8 +1,8 @@
-"""Tables of rows from files: CSV and TSV of any spelling, Parquet, SDF, SMILES files, packed with gzip or not.
+"""Tables of rows from files: CSV and TSV of any dialect, Parquet, SDF, SMILES files, with or without gzip.
 
 A :class:`Table` knows its columns; its rows are read in chunks, in order, with all columns as text and in
-constant memory, however long the file is. What is wrong with a row as such (empty, too short, another
-encoding) is said with the row; what its cells mean is for the reader of the table.
+constant memory. A row carries its faults (empty, wrong number of cells, another encoding); what its cells mean is up
+to the reader of the table.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ __all__ = [
     "find_column",
     "is_missing",
     "lines_table",
+    "name_of",
     "number",
     "open_table",
     "suffix_of",
@@ -39,13 +40,13 @@ TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, ".parquet", ".pq", ".sdf", ".sd")
 
 _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
-_LONGEST_CELL = 1 << 24  # characters; the standard library's own limit stops at 131,072
+_LONGEST_CELL = 1 << 24  # characters; the standard library's limit is 131,072
 EMPTY = "empty row"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: its number from 1, its cells in the order of the columns, and what is wrong with it, if anything.
+    """One row: its number from 1, its cells in the order of the columns, and its faults, if any.
 
     A ``fault`` makes the row unusable, a ``note`` does not.
     """
@@ -83,8 +84,13 @@ def suffix_of(path: Path) -> str:
     return Path(path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name).suffix.lower()
 
 
+def name_of(path: str | Path) -> str:
+    """The name of a file without its suffix, and without ``.gz``."""
+    return Path(path).name.removesuffix(".gz").rsplit(".", 1)[0]
+
+
 def is_missing(cell: str) -> bool:
-    """Whether a cell stands for no value."""
+    """Whether a cell means a missing value."""
     return cell.strip().lower() in _MISSING
 
 
@@ -94,12 +100,12 @@ def number(cell: str) -> float | None:
         value = float(cell)
     except ValueError:
         return None
-    # float() also reads 1_000, which no table means.
+    # float() also accepts 1_000.
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
 
 
 def find_column(table: Table, name: str, what: str) -> int:
-    """The place of the column of this name; case and outer blanks do not matter unless they decide."""
+    """The index of the column of this name; case and outer blanks are ignored where that is unambiguous."""
     if name in table.columns:
         return table.columns.index(name)
     alike = [i for i, c in enumerate(table.columns) if c.strip().lower() == name.strip().lower()]
@@ -118,7 +124,7 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
 
     Args:
         path: the file.
-        delimiter: of a text table; by default found in its first line.
+        delimiter: of a text table; by default detected in its first line.
         header: whether the first line names the columns; by default it does unless it holds a number.
 
     """
@@ -134,7 +140,7 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
         return _smiles_file(path)
     if suffix in DELIMITED:
         return _delimited(path, delimiter or ("\t" if suffix in (".tsv", ".tab") else None), header)
-    raise DataError(f"{path}: not a kind of table that ccn reads; it reads {', '.join(TABLE_SUFFIXES)}, also with .gz")
+    raise DataError(f"{path}: not a supported kind of table; ccn reads {', '.join(TABLE_SUFFIXES)}, also with .gz")
 
 
 def lines_table(path: str | Path) -> Table:
@@ -154,7 +160,7 @@ def lines_table(path: str | Path) -> Table:
 
 
 def _lines(path: Path, odd: list[int] | None = None) -> Iterator[str]:
-    """The lines of a text file, ends included. A line that is not UTF-8 is taken for Windows-1252 and counted in
+    """The lines of a text file, with their ends. A line that is not UTF-8 is read as Windows-1252 and counted in
     ``odd``.
     """
     with open_binary(path) as stream:
@@ -203,7 +209,7 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
     if first_line is None:
         raise DataError(f"{path}: the file is empty")
     if delimiter is None:
-        # A quoted name may hold a delimiter, so that the line is cut the way it will be read.
+        # A quoted name may hold a delimiter, so that the line is split as it will be read.
         delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([first_line], delimiter=d))))
     first = next(cells for cells, _ in _cells(path, delimiter) if cells)
     if header is None:
@@ -287,55 +293,41 @@ def _parquet(path: Path) -> Table:
 _FIELD = re.compile(r"^>.*<([^<>]+)>")
 
 
-def _records(path: Path) -> Iterator[list[str]]:
-    """The records of an SDF file as lines."""
+def _records(path: Path) -> Iterator[str]:
+    """The records of an SDF file.
+
+    RDKit's supplier would read all of them, but loses the record after one that ends too early.
+    """
     record: list[str] = []
     for line in _lines(path):
+        record.append(line.rstrip("\r\n") + "\n")
         if line.startswith("$$$$"):
-            yield record
+            yield "".join(record)
             record = []
-        else:
-            record.append(line.rstrip("\r\n"))
     if any(line.strip() for line in record):
-        yield record
-
-
-def _fields(record: Sequence[str]) -> dict[str, str]:
-    """The data fields that follow the molecule of a record."""
-    out: dict[str, str] = {}
-    name = None
-    for line in record:
-        if found := _FIELD.match(line):
-            name = found[1]
-            out[name] = ""
-        elif name is not None and line.strip():
-            out[name] = f"{out[name]}\n{line}" if out[name] else line
-        else:
-            name = None
-    return out
+        yield "".join(record)
 
 
 def _sdf(path: Path) -> Table:
     """One molecule a record, as SMILES, with its title and data fields as further columns."""
-    names: dict[str, None] = {}
-    for line in _lines(path):
-        if found := _FIELD.match(line):
-            names.setdefault(found[1])
+    names = dict.fromkeys(found[1] for line in _lines(path) if (found := _FIELD.match(line)))
     fields = [name for name in names if name.lower() not in ("smiles", "title")]
-    columns = ("smiles", "title", *fields)
 
     def rows() -> Iterator[Row]:
         from rdkit import Chem, rdBase
 
-        for count, record in enumerate(_records(path), 1):
-            title = record[0].strip() if record else ""
-            values = _fields(record)
+        def read(record: str, sanitize: bool) -> Any:
             with rdBase.BlockLogs():
-                mol = Chem.MolFromMolBlock("\n".join(record))
-            rest = [title, *(values.get(name, "") for name in fields)]
+                return next(Chem.ForwardSDMolSupplier(io.BytesIO(record.encode()), sanitize=sanitize), None)
+
+        for count, record in enumerate(_records(path), 1):
+            mol = read(record, sanitize=True)
+            held = read(record, sanitize=False) if mol is None else mol  # its fields
+            title = record.split("\n", 1)[0].strip()
+            rest = [title, *(held.GetProp(f) if held is not None and held.HasProp(f) else "" for f in fields)]
             if mol is None or not mol.GetNumAtoms():
                 yield Row(count, ["", *rest], fault=f"not a molecule that RDKit can read: SDF record {title!r}")
             else:
                 yield Row(count, [Chem.MolToSmiles(mol, canonical=False), *rest])
 
-    return Table(path, columns, rows)
+    return Table(path, ("smiles", "title", *fields), rows)

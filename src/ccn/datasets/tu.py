@@ -20,7 +20,6 @@ from ccn.datasets.archives import open_binary, read_zip
 from ccn.datasets.columns import encode_classes
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError
-from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
 
 __all__ = ["is_tu", "read_tu", "tu_files"]
@@ -35,7 +34,7 @@ _PARTS = (
     "edge_labels",
     "edge_attributes",
 )
-_MOLECULES = {"MUTAG": "mutag"}  # whose labels are known, as sets of features of molecules
+_MOLECULES = {"MUTAG": "mutag"}  # the molecule features that equal the labels
 
 
 def is_tu(folder: Path) -> bool:
@@ -59,11 +58,11 @@ def _texts(path: Path) -> dict[str, str]:
             raw.update({name.rsplit("/", 1)[-1]: content for name, content in read_zip(file, ".txt").items()})
         else:
             with open_binary(file) as stream:
-                # What the archive itself has comes first.
+                # The archive's files take precedence.
                 raw.setdefault(file.name.removesuffix(".gz"), stream.read())
     names = [name.removesuffix("_A.txt") for name in raw if name.endswith("_A.txt")]
     if len(names) != 1:
-        raise DataError(f"{path}: a TU data set has one file that ends in _A.txt, found {len(names)}")
+        raise DataError(f"{path}: a TU data set has one file that ends in _A.txt, this one has {len(names)}")
     files = {f"{names[0]}_{part}.txt": part for part in _PARTS}
     return {part: raw[name].decode("utf-8", "replace") for name, part in files.items() if name in raw}
 
@@ -80,7 +79,7 @@ def _table(texts: dict[str, str], part: str, path: Path, rows: int | None = None
 
 
 def _one_hot(labels: NDArray[np.float64], part: str) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
-    """One column per distinct label, in increasing order; several columns of labels stand side by side."""
+    """One column per distinct label, in increasing order; several columns of labels side by side."""
     found = [np.unique(column, return_inverse=True) for column in labels.T]
     blocks = [np.eye(len(values), dtype=np.uint8)[index.reshape(-1)] for values, index in found]
     several = len(found) > 1
@@ -122,6 +121,8 @@ def read_tu(
         directed, self_loops: what kind of graphs to allow.
 
     """
+    from ccn.graphs.graph import Graph
+
     path = Path(path)
     name = path.stem if name is None else name
     texts = _texts(path)
@@ -162,11 +163,8 @@ def read_tu(
                 name=f"{name}[{i}]",
             )
         )
-    names = (
-        tuple(f"{'class' if target == 'labels' else 'attribute'} {i}" for i in range(values.shape[1]))
-        if values.shape[1] > 1
-        else ("class" if target == "labels" else "attribute",)
-    )
+    word = "class" if target == "labels" else "attribute"
+    names = tuple(f"{word} {i}" for i in range(values.shape[1])) if values.shape[1] > 1 else (word,)
     pack = Pack.of(graphs, name)
     if target == "attributes" or (values != np.round(values)).any():
         data = Dataset(name, pack, values, names, "regression")

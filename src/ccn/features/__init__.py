@@ -1,4 +1,7 @@
-"""What vertices and edges carry: features of molecules, of labelled graphs and of bare ones; scales of targets."""
+"""Features of molecules, of labelled graphs and of graphs without labels; scaling of targets.
+
+Owns the definitions of vertex features, which are fitted on training graphs. Imports graphs and chemistry.
+"""
 
 from __future__ import annotations
 

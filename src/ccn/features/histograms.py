@@ -1,7 +1,8 @@
 """Histogram alignment features: the labels around each vertex, distance by distance.
 
 ``H_j(i)`` holds the relative frequencies of the labels among the vertices at distance exactly j from i, zeros where
-there is none; the features of i are ``H_0(i), H_1(i), .., H_depth(i)`` side by side, ``H_0`` being its own label.
+there is none; the features of i are ``H_0(i), H_1(i), .., H_depth(i)`` side by side, ``H_0`` being
+its label.
 
 All distances come from breadth-first search from many vertices at once. With one row per start vertex, F_j is the
 0-1 matrix of vertices at distance j, and the neighbours of those lie at distance j-1, j or j+1, hence
@@ -21,27 +22,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
-from ccn.features.vertices import Given, VertexFeatures, check_whole, neighbours, one_hot, unfitted
+from ccn.features.vertices import Given, VertexFeatures, check_integer, neighbours, one_hot, unfitted
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
 __all__ = ["Auto", "Histograms", "blocks", "histogram_features", "spheres"]
 
-_BYTES = 4 << 30  # most that features made without being asked for may take
+_BYTES = 4 << 30  # most memory that features chosen by default may take
 _PAIRS = 2**21  # pairs of vertices of one graph that a block may hold; each takes some ten bytes, a few times over
 
 
 def histogram_features(
-    graphs: Any, labels: ArrayLike | None = None, *, depth: int = 10, include_self: bool = True
+    graphs: Any,
+    labels: ArrayLike | None = None,
+    *,
+    depth: int = 10,
+    include_self: bool = True,
+    pairs: int = _PAIRS,
 ) -> NDArray[np.float32]:
     """Histogram alignment features of all vertices, (vertices, (depth + 1) * labels).
 
     Args:
         graphs: a pack, a batch or a list of graphs.
-        labels: one whole number per vertex, whose distinct values in increasing order become columns; or one row
-            per vertex, one-hot; by default the vertex features of the graphs.
+        labels: one integer per vertex, whose distinct values in increasing order become columns; or one row per
+            vertex, one-hot; by default the vertex features of the graphs.
         depth: the largest distance.
-        include_self: begin with the vertex's own label; ``False`` is the paper's formula to the letter.
+        include_self: begin with the label of the vertex itself; ``False`` is the paper's formula exactly.
+        pairs: pairs of vertices that are worked on at a time, which bounds the memory.
 
     Example:
         >>> from ccn import Graph
@@ -57,7 +64,7 @@ def histogram_features(
         raise GraphError(f"the graphs have {a.shape[0]} vertices, but there are labels of {len(x)}")
     width, first = x.shape[1], 0 if include_self else 1
     out = np.zeros((len(x), (depth + 1 - first) * width), dtype=np.float32)
-    for block in blocks(pack.sizes):
+    for block in blocks(pack.sizes, pairs):
         for j, reached in enumerate(spheres(a, block, depth)):
             if j >= first:
                 count = np.diff(reached.indptr)[:, None]
@@ -67,7 +74,7 @@ def histogram_features(
 
 
 def _check_depth(depth: int, include_self: bool) -> None:
-    check_whole("histogram features", "depth", depth, 0 if include_self else 1)
+    check_integer("histogram features", "depth", depth, 0 if include_self else 1)
 
 
 def _columns(labels: NDArray[Any]) -> NDArray[np.float32]:
@@ -79,13 +86,13 @@ def _columns(labels: NDArray[Any]) -> NDArray[np.float32]:
     return labels.astype(np.float32, copy=False)
 
 
-def blocks(sizes: Int) -> Iterator[slice]:
-    """The vertices cut into runs such that at most ``_PAIRS`` vertices of their own graphs can be reached in all."""
+def blocks(sizes: Int, pairs: int = _PAIRS) -> Iterator[slice]:
+    """The vertices cut into runs with at most ``pairs`` pairs of a vertex and another of its graph."""
     reach = np.cumsum(np.repeat(sizes, sizes))
     start = 0
     while start < len(reach):
         before = reach[start - 1] if start else 0
-        stop = max(start + 1, int(np.searchsorted(reach, before + _PAIRS, side="right")))
+        stop = max(start + 1, int(np.searchsorted(reach, before + pairs, side="right")))
         yield slice(start, stop)
         start = stop
 
@@ -116,8 +123,8 @@ def spheres(a: Any, start: slice, depth: int) -> Iterator[Any]:
 class Histograms(VertexFeatures, kind="histograms"):
     """Histogram alignment features of the labels that ``of`` defines, by default the one-hot labels given.
 
-    The vocabulary is that of ``of``. A label unknown to it is a row of zeros there and counts as a vertex without a
-    label: the frequencies at its distance then add up to less than one.
+    The vocabulary is that of ``of``. A label that it does not contain is a row of zeros there and counts as a vertex
+    without a label: the frequencies at its distance then add up to less than one.
     """
 
     depth: int = 10
@@ -145,10 +152,10 @@ class Histograms(VertexFeatures, kind="histograms"):
 
 @dataclass(frozen=True)
 class Auto(VertexFeatures, kind="auto"):
-    """Histograms of a few yes-or-no features, such as labels; else, or where they would not fit in memory, as given.
+    """Histograms of a few binary features, such as labels; otherwise, or where they need too much memory, as given.
 
-    With them a vertex knows what lies beyond the parts it is in, at the price of one product with a matrix. Fitting
-    decides, and returns the definition that it has chosen.
+    Histograms describe what lies beyond the parts of a vertex at the cost of one matrix product. Fitting returns the
+    definition that it has chosen.
     """
 
     def fit(self, graphs: Any) -> VertexFeatures:

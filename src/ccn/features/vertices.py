@@ -1,10 +1,10 @@
-"""Definitions of vertex features: what the vertices of any graph carry, said once and applied to every pack.
+"""Definitions of vertex features for graphs of any kind.
 
-A :class:`VertexFeatures` is a small frozen value. It is fitted on the training graphs where it has
-something to learn from them (a vocabulary, a width), applied to packs, and written to plain JSON, so that a
-model file says what its network reads and a prediction uses the training vocabulary.
+A :class:`VertexFeatures` is a small frozen value. It is fitted on the training graphs if it depends on them (a
+vocabulary, a width), applied to packs, and written to plain JSON, so that a model file defines the input of its
+network and a prediction uses the training vocabulary.
 
-A subclass names its kind, which is how files and command lines call it::
+A subclass names its kind, which files and command lines use::
 
     @dataclass(frozen=True)
     class Weight(VertexFeatures, kind="weight"): ...
@@ -24,10 +24,22 @@ from ccn.errors import ConfigurationError, GraphError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
-__all__ = ["KINDS", "Constant", "Degree", "Given", "Labels", "VertexFeatures", "neighbours", "vertex_features"]
+__all__ = [
+    "KINDS",
+    "Constant",
+    "Degree",
+    "Given",
+    "Labels",
+    "VertexFeatures",
+    "check_integer",
+    "neighbours",
+    "one_hot",
+    "unfitted",
+    "vertex_features",
+]
 
 KINDS: dict[str, type[VertexFeatures]] = {}
-"""The definitions by kind; a subclass of :class:`VertexFeatures` enters itself."""
+"""The definitions by kind; a subclass of :class:`VertexFeatures` registers itself."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class VertexFeatures(ABC):
         KINDS[kind] = cls
 
     def fit(self, graphs: Any) -> VertexFeatures:
-        """The definition with what it learns from the training graphs; most learn nothing."""
+        """The definition fitted to the training graphs; most do not depend on them."""
         return self
 
     @property
@@ -54,12 +66,12 @@ class VertexFeatures(ABC):
         """(vertices, width) for the chosen graphs of the pack, in their order."""
 
     def __call__(self, graphs: Any) -> Pack:
-        """The graphs with these features in place of their own."""
+        """The graphs with these features instead of theirs."""
         pack = Pack.of(graphs)
         return pack.with_features(self.rows(pack))
 
     def to_json(self) -> dict[str, Any]:
-        """The definition as plain JSON values; see :func:`vertex_features` for the way back."""
+        """The definition as plain JSON values; :func:`vertex_features` is the inverse."""
         return {"kind": self.kind, **{f.name: _plain(getattr(self, f.name)) for f in fields(self)}}
 
 
@@ -101,10 +113,10 @@ def _value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_whole(where: str, setting: str, value: Any, least: int) -> None:
-    """An error unless the value of a setting is a whole number, at least ``least``."""
+def check_integer(where: str, setting: str, value: Any, least: int) -> None:
+    """An error unless the value of a setting is an integer, at least ``least``."""
     if type(value) is not int or value < least:
-        raise ConfigurationError(f"{where}: {setting}={value!r} must be a whole number from {least}")
+        raise ConfigurationError(f"{where}: {setting}={value!r} must be an integer from {least}")
 
 
 def neighbours(pack: Pack) -> Any:
@@ -137,9 +149,9 @@ def one_hot(column: Int, width: int) -> NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class Given(VertexFeatures, kind="given"):
-    """The columns that the graphs came with; ``columns`` chooses among them by number, the default is all.
+    """The columns of the graphs as given; ``columns`` chooses among them by number, the default is all.
 
-    Fitting records their width, so that graphs of another kind are refused later.
+    Fitting records their width, so that graphs with another width are refused later.
     """
 
     columns: tuple[int, ...] | None = None
@@ -147,7 +159,7 @@ class Given(VertexFeatures, kind="given"):
 
     def __post_init__(self) -> None:
         if self.width is not None:
-            check_whole("vertex features 'given'", "width", self.width, 1)
+            check_integer("vertex features 'given'", "width", self.width, 1)
         known = self.columns is None or (len(self.columns) > 0 and all(type(c) is int and c >= 0 for c in self.columns))
         if not known:
             raise ConfigurationError(f"vertex features 'given': columns={self.columns!r} must be numbers from 0")
@@ -175,26 +187,26 @@ class Given(VertexFeatures, kind="given"):
 
 @dataclass(frozen=True)
 class Labels(VertexFeatures, kind="labels"):
-    """One-hot labels: the graphs carry whole numbers in one column, ``values`` are those with a column of their own.
+    """One-hot labels: the graphs have integers in one column, and each of ``values`` becomes a column.
 
     Fitting takes the values of the training graphs. A label that is not among them is a row of zeros: a column for
-    it would be zero all through training, and its weights would stay at random.
+    it would be zero throughout training, and its weights would stay random.
     """
 
     values: tuple[int, ...] = ()
     column: int = 0
 
     def __post_init__(self) -> None:
-        check_whole("vertex features 'labels'", "column", self.column, 0)
+        check_integer("vertex features 'labels'", "column", self.column, 0)
         if any(type(v) is not int for v in self.values) or list(self.values) != sorted(set(self.values)):
-            raise ConfigurationError("vertex features 'labels': values must be whole numbers in increasing order")
+            raise ConfigurationError("vertex features 'labels': values must be integers in increasing order")
 
     def _labels(self, graphs: Any) -> NDArray[np.int64]:
         given = Given(columns=(self.column,)).rows(Pack.of(graphs))[:, 0]
         labels: NDArray[np.int64] = given.astype(np.int64)
         bad = np.flatnonzero(labels != given)
         if bad.size:
-            raise GraphError(f"vertex {bad[0]} of the graphs has the label {given[bad[0]]}, not a whole number")
+            raise GraphError(f"vertex {bad[0]} of the graphs has the label {given[bad[0]]}, not an integer")
         return labels
 
     def fit(self, graphs: Any) -> Labels:
@@ -219,7 +231,7 @@ class Degree(VertexFeatures, kind="degree"):
     cap: int = 10
 
     def __post_init__(self) -> None:
-        check_whole("vertex features 'degree'", "cap", self.cap, 0)
+        check_integer("vertex features 'degree'", "cap", self.cap, 0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -243,4 +255,5 @@ class Constant(VertexFeatures, kind="constant"):
 
 
 def unfitted(what: VertexFeatures) -> ConfigurationError:
+    """The error of using a definition before it was fitted."""
     return ConfigurationError(f"vertex features {what.kind!r} are not fitted; call fit with the training graphs first")

@@ -1,11 +1,11 @@
 """Channels of A: the matrices that a layer may multiply T with.
 
 The paper multiplies by the adjacency matrix itself (:class:`Weights`) and allows A to enter in
-other ways. Each channel is a matrix over the vertices of the whole graph, restricted to the parts
-afterwards, and declares its own class, from which follows which contractions are redundant.
+other ways. Each channel is a matrix over all vertices of the graph, restricted to the parts
+afterwards, and declares its class, from which follows which contractions are redundant.
 
-A channel is given twice: ``dense`` is its formula on one graph (for the reference), ``sparse`` is
-the same on a whole batch. Values are differentiable in edge weights and edge features.
+A channel has two forms: ``dense`` is its formula on one graph (for the reference), ``sparse`` is
+the same on a batch. Values are differentiable in edge weights and edge features.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ccn.errors import ConfigurationError, GraphError
 from ccn.graphs.graph import Batch, Graph, entry_weights
 from ccn.graphs.ragged import Int, ranges, starts
 
-__all__ = ["AdjacencyChannel", "EdgeFeatures", "Normalised", "Power", "Weights"]
+__all__ = ["AdjacencyChannel", "EdgeFeatures", "Normalised", "Power", "Weights", "needs_grad", "sources"]
 
 
 class AdjacencyChannel(Protocol):
@@ -125,7 +125,7 @@ class Power:
 
 
 def _walks(b: Batch, p: int) -> tuple[list[tuple[Tensor, Tensor, Tensor, int]], Int]:
-    """For each further step: the walk so far, the entry it goes on with, the place they end in."""
+    """For each further step: the walk so far, the entry that continues it, the place where they end."""
     row_start = starts(np.bincount(b.entries[0], minlength=b.n))
     entries, steps = b.entries, []
     for _ in range(p - 1):
@@ -147,36 +147,30 @@ class EdgeFeatures:
     def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
         return graphs
 
-    def _check(self, values: Tensor | None) -> None:
-        found = 0 if values is None else values.shape[1]
-        if values is not None and found != self.width:
-            raise GraphError(f"the network reads {self.width} edge features, the graphs have {found}")
-
     def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
-        self._check(graph.edge_features)
-        values = self._values(graph.edge_features, len(graph.entry_edge), graph.entry_edge, dtype)
+        values = self._values(graph.edge_features, graph.entry_edge, dtype)
         row, col = torch.from_numpy(graph.entries)
         return values.new_zeros(self.width, graph.n, graph.n).index_put(
             (torch.arange(self.width)[:, None], row, col), values.T
         )
 
     def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
-        self._check(b.edge_features)
-        return b.entries, self._values(b.edge_features, len(b.entry_edge), b.entry_edge, dtype)
+        return b.entries, self._values(b.edge_features, b.entry_edge, dtype)
 
-    def _values(self, values: Tensor | None, nnz: int, entry_edge: Int, dtype: torch.dtype) -> Tensor:
-        if values is None:
-            if nnz:
-                raise GraphError(f"the network reads {self.width} edge features, but the graphs have none")
+    def _values(self, values: Tensor | None, entry_edge: Int, dtype: torch.dtype) -> Tensor:
+        if values is None and not len(entry_edge):
             return torch.zeros(0, self.width, dtype=dtype)
+        if values is None or values.shape[1] != self.width:
+            has = 0 if values is None else values.shape[1]
+            raise GraphError(f"the network reads {self.width} edge features, the graphs have {has}")
         return values.to(dtype)[torch.from_numpy(entry_edge).to(values.device)]
 
 
 def sources(b: Batch) -> list[Tensor]:
-    """The tensors that the values of the channels are made of."""
+    """The tensors from which the values of the channels are computed."""
     return [s for s in (b.weights, b.edge_features) if s is not None]
 
 
 def needs_grad(b: Batch) -> bool:
-    """Whether gradients are wanted for what the channels are made of."""
+    """Whether gradients must flow to the values of the channels."""
     return any(s.requires_grad for s in sources(b))

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 
-from ccn.chemistry.properties import MoleculeFeatures, molecule_features, spelled
+from ccn.chemistry.properties import MoleculeFeatures, molecule_features
+from ccn.chemistry.smiles import parse_smiles
 from ccn.errors import DependencyError, GraphError
 from ccn.graphs.graph import Graph, finite_tensor, prefix, real_tensor
-from ccn.graphs.ragged import Int
 
 if TYPE_CHECKING:
     import networkx
@@ -37,13 +36,13 @@ __all__ = [
 
 def _reader(thing: Any) -> Callable[[Any], Graph] | None:
     """The function that makes a graph from things of this kind, or None."""
-    # By what a thing can do: no library is imported, and a list of graphs is not taken for one (RDKit's suppliers).
+    # By attributes: no library is imported, and RDKit's suppliers, which are lists of molecules, are not matched.
     if isinstance(thing, str):
         return from_smiles
     if hasattr(thing, "adjacency") and hasattr(thing, "nodes"):
         return from_networkx
     # A data set of PyG also has an edge_index, that of all its graphs.
-    if not isinstance(thing, Dataset) and hasattr(thing, "edge_index"):
+    if hasattr(thing, "edge_index") and not isinstance(thing, torch.utils.data.Dataset):
         return from_pyg
     if hasattr(thing, "GetAtoms"):
         return from_rdkit
@@ -53,7 +52,7 @@ def _reader(thing: Any) -> Callable[[Any], Graph] | None:
 
 
 def convert(thing: Any, where: str = "") -> Graph:
-    """A graph from whatever is understood, by the kind of ``thing``; errors start with ``where``."""
+    """A graph from any supported object; errors start with ``where``."""
     reader = _reader(thing)
     if reader is None:
         raise GraphError(
@@ -67,7 +66,7 @@ def convert(thing: Any, where: str = "") -> Graph:
 
 
 def is_one(thing: Any) -> bool:
-    """Whether ``thing`` stands for one graph, and not for several to be gone through."""
+    """Whether ``thing`` stands for one graph, not for an iterable of several."""
     if not hasattr(thing, "__iter__") and not hasattr(thing, "__getitem__"):
         return True
     # A PyG Batch is a Data of many graphs; an array with another number of axes than two is a list of matrices.
@@ -95,10 +94,9 @@ def from_adjacency(
         places = torch.nonzero(matrix.detach())
         row, col = places.T.cpu().numpy()
         values = matrix[places[:, 0], places[:, 1]]
-    _check_matrix(row, col, values.detach().cpu(), n, directed, self_loops, where)
     if not values.is_floating_point():
         values = values.to(torch.get_default_dtype())
-    return Graph(
+    graph = Graph(
         np.stack([row, col], axis=1),
         features,
         n=n,
@@ -107,38 +105,14 @@ def from_adjacency(
         self_loops=self_loops,
         name=name,
     )
-
-
-def _check_matrix(row: Int, col: Int, values: Tensor, n: int, directed: bool, self_loops: bool, where: str) -> None:
-    """The rules of A, checked here so that an error names the place ``A[u, v]`` and not the number of an edge."""
-    bad = np.flatnonzero(~torch.isfinite(values).numpy())
-    if bad.size:
-        i = bad[0]
-        raise GraphError(f"{where}A[{row[i]}, {col[i]}] is {values[i].item()}, not finite; remove or replace it")
-    loops = row[row == col]
-    if loops.size and not self_loops:
+    # What is left to check: a place that the graph has and the matrix has not.
+    missing = np.setdiff1d(graph.entries[0] * n + graph.entries[1], row * n + col)
+    if missing.size:
+        u, v = divmod(int(missing[0]), n)
         raise GraphError(
-            f"{where}A[{loops[0]}, {loops[0]}] is nonzero, a self-loop; set it to 0 or pass self_loops=True"
+            f"{where}A[{u}, {v}] is 0 but A[{v}, {u}] is not: A is not symmetric; make them agree or pass directed=True"
         )
-    if directed:
-        return
-    key, transposed = row * n + col, col * n + row
-    alone = np.flatnonzero(~np.isin(transposed, key))
-    if alone.size:
-        u, v = row[alone[0]], col[alone[0]]
-        raise GraphError(
-            f"{where}A[{u}, {v}] is nonzero but A[{v}, {u}] is 0: A is not symmetric; make them agree or "
-            "pass directed=True"
-        )
-    # Every entry has its mirror image, so the two keys sort to the same numbers.
-    entry, mirror = np.argsort(key), np.argsort(transposed)
-    differ = np.flatnonzero((values[entry] != values[mirror]).numpy())
-    if differ.size:
-        i, j = entry[differ[0]], mirror[differ[0]]
-        raise GraphError(
-            f"{where}A[{row[i]}, {col[i]}] is {values[i].item()} but A[{row[j]}, {col[j]}] is {values[j].item()}: "
-            "A is not symmetric; make them agree or pass directed=True"
-        )
+    return graph
 
 
 def from_networkx(
@@ -187,7 +161,7 @@ def from_networkx(
 def _attribute(
     data: Sequence[dict[Any, Any]], key: str | None, owners: Sequence[str], where: str, missing: float | None = None
 ) -> Tensor | None:
-    """One attribute of all nodes or edges as a tensor, a row for each; None if nobody has it."""
+    """One attribute of all nodes or edges as a tensor, a row for each; None if none has it."""
     given = [of.get(key) for of in data]
     if all(value is None for value in given):
         return None
@@ -258,33 +232,11 @@ def to_pyg(g: Graph) -> Any:
     )
 
 
-def _rdkit() -> Any:
-    try:
-        from rdkit import Chem
-    except ImportError:
-        raise DependencyError("molecules need RDKit: pip install rdkit") from None
-    return Chem
-
-
-def parse_smiles(smiles: str, *, name: str | None = None) -> Any:
-    """The RDKit molecule of a SMILES string, or an error."""
-    chem = _rdkit()
-    from rdkit import rdBase
-
-    with rdBase.BlockLogs():
-        mol = chem.MolFromSmiles(smiles) if spelled(smiles) else None
-    if mol is None or mol.GetNumAtoms() == 0:
-        raise GraphError(
-            f"{prefix(name)}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences"
-        )
-    return mol
-
-
 def from_smiles(
     smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
 ) -> Graph:
     """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
-    return from_rdkit(parse_smiles(smiles, name=name), features=features, hydrogens=hydrogens, name=name)
+    return from_rdkit(parse_smiles(smiles, prefix(name)), features=features, hydrogens=hydrogens, name=name)
 
 
 def from_rdkit(
@@ -292,7 +244,7 @@ def from_rdkit(
 ) -> Graph:
     """From an RDKit molecule: atoms as vertices, bonds as edges; ``hydrogens=True`` makes hydrogens vertices.
 
-    ``features`` names what they carry, by default the one-hot element and the one-hot bond order; see
+    ``features`` names their features, by default the one-hot element and bond order; see
     :mod:`ccn.chemistry.properties`.
     """
     if not hasattr(mol, "GetAtoms"):

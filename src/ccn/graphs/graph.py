@@ -2,13 +2,14 @@
 
 A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency
 matrix A in row order (structure, numpy), and vertex features, edge weights and edge features
-(values, torch, with their dtype and their place in any autograd graph). A :class:`Batch` is the
-disjoint union of graphs, itself one large graph; it owns the caches of what is derived from its
-structure alone (composition schemes and index maps), so that they are built once per batch.
+(values, torch, with their dtype and their gradients). A :class:`Batch` is the disjoint union of
+graphs, itself one large graph; it caches what is derived from its structure alone (composition
+schemes and index maps), so that they are built once per batch.
 """
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -26,11 +27,11 @@ from ccn.graphs.ragged import Cache, Int, starts
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Batch", "Graph", "as_graph", "batch"]
+__all__ = ["Batch", "Graph", "as_graph", "batch", "entry_weights", "finite_tensor", "prefix", "real_tensor"]
 
 
 def prefix(name: str | None) -> str:
-    """How an error about the graph of this name begins."""
+    """The first words of an error about the graph of this name."""
     return "graph: " if name is None else f"graph {name}: "
 
 
@@ -77,7 +78,7 @@ def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
     if not np.issubdtype(array.dtype, np.integer):
         if not np.issubdtype(array.dtype, np.floating):
             raise GraphError(f"{where}edges must hold vertex numbers (integers); got {array.dtype}")
-        # Infinity equals its floor, so the size is asked too: what is beyond int64 is no vertex number.
+        # Infinity equals its floor; so the size is checked too: nothing beyond int64 is a vertex number.
         bad = np.flatnonzero(~((array == np.floor(array)) & (np.abs(array) < 2.0**63)).all(1))
         if bad.size:
             u, v = array[bad[0]].tolist()
@@ -92,7 +93,7 @@ def _count(n: Any, where: str) -> int:
     except TypeError:
         count = None
     if count is None:
-        raise GraphError(f"{where}n={n!r} is not a whole number; n is the number of vertices")
+        raise GraphError(f"{where}n={n!r} is not an integer; n is the number of vertices")
     if count < 1:
         raise GraphError(f"{where}n={count}, but a graph has at least one vertex")
     return count
@@ -112,8 +113,8 @@ class Graph:
         directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with
             ``A[i, j]`` or ``A[j, i]`` nonzero.
         self_loops: allow edges ``(u, u)``.
-        name: how errors call this graph.
-        mol: the RDKit molecule behind the graph, kept for those who look for rings or groups in it.
+        name: identifies the graph in errors.
+        mol: the RDKit molecule behind the graph, for schemes that look for rings or groups in it.
 
     Example:
         >>> g = Graph(edges=[(0, 1), (1, 2)], features=[[1.0], [2.0], [3.0]])
@@ -157,7 +158,7 @@ class Graph:
         self.mol = mol
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
-        self.weights = None if weights is None else finite_tensor(weights, "weights", where)
+        self.weights = None if weights is None else real_tensor(weights, "weights", where)
         self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
         self._check_edges(where)
         self.entries, self.entry_edge = self._entries(where)
@@ -167,12 +168,13 @@ class Graph:
         """The class of A that this graph declares."""
         return MatrixClass(self.directed, self.self_loops)
 
+    def _edge(self, i: int) -> str:
+        return f"edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]})"
+
     def _check_edges(self, where: str) -> None:
         e = self.edges
 
-        def edge(i: int) -> str:
-            return f"edge {i} ({e[i, 0]}, {e[i, 1]})"
-
+        edge = self._edge
         bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
         if bad.size:
             missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
@@ -186,9 +188,10 @@ class Graph:
         if self.weights is not None:
             if self.weights.shape != (len(e),):
                 raise GraphError(f"{where}{len(e)} edges, but weights of shape {tuple(self.weights.shape)}")
-            zero = torch.nonzero(self.weights.detach() == 0)
-            if len(zero):
-                raise GraphError(f"{where}{edge(int(zero[0]))} has weight 0; leave such an edge out")
+            bad = np.flatnonzero((~torch.isfinite(self.weights) | (self.weights == 0)).detach().cpu().numpy())
+            if bad.size:
+                weight = self.weights[bad[0]].item()
+                raise GraphError(f"{where}{edge(bad[0])} has weight {weight}; leave it out or give another weight")
         if self.edge_features is not None:
             if self.edge_features.ndim == 1:
                 self.edge_features = self.edge_features[:, None]
@@ -214,23 +217,20 @@ class Graph:
             first, second = number[twice], number[twice + 1]
             repeated = second[(self.edges[first] == self.edges[second]).all(1)]
             if repeated.size:
-                i = repeated[0]
-                raise GraphError(f"{where}edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]}) is given more than once")
+                raise GraphError(f"{where}{self._edge(repeated[0])} is given more than once")
             # What is left are undirected edges given as (u, v) and as (v, u): the two must agree.
             for what, values in (("weights", self.weights), ("features", self.edge_features)):
                 if values is None:
                     continue
-                rows = values.detach()
-                differ = (
-                    (rows[torch.from_numpy(first)] != rows[torch.from_numpy(second)]).reshape(len(first), -1).any(1)
-                )
-                if bool(differ.any()):
-                    i, j = int(first[int(differ.nonzero()[0])]), int(second[int(differ.nonzero()[0])])
+                rows = values.detach().reshape(len(values), -1)
+                differ = torch.nonzero((rows[first] != rows[second]).any(1))
+                if len(differ):
+                    one, other = (self._edge(of[int(differ[0])]) for of in (first, second))
                     raise GraphError(
-                        f"{where}edges {i} and {j} are one undirected edge given both ways, but their {what} "
-                        "differ: A is not symmetric; make them agree or pass directed=True"
+                        f"{where}{one} and {other} are one undirected edge, but their {what} differ: A is not "
+                        "symmetric; make them agree or pass directed=True"
                     )
-            # Each place of A takes its value from the edge given in its own direction: the first in this stable order.
+            # Each place of A takes its value from the edge given in that direction: the first in this stable order.
             keep = np.ones(len(key), dtype=bool)
             keep[twice + 1] = False
             key, number = key[keep], number[keep]
@@ -247,22 +247,27 @@ class Graph:
         s = np.asarray(sigma)
         if s.shape != (self.n,) or s.dtype.kind not in "iu" or (np.sort(s) != np.arange(self.n)).any():
             raise GraphError(f"{prefix(self.name)}sigma={s.tolist()} must hold each of 0..{self.n - 1} exactly once")
+        before, mol = np.argsort(s), self.mol
+        if mol is not None:
+            from rdkit.Chem import RenumberAtoms
+
+            mol = RenumberAtoms(mol, before.tolist())
         return Graph(
             s[self.edges] if len(self.edges) else [],
-            self.features[torch.from_numpy(np.argsort(s))],
+            self.features[torch.from_numpy(before)],
             weights=self.weights,
             edge_features=self.edge_features,
             directed=self.directed,
             self_loops=self.self_loops,
             name=self.name,
-            mol=None if self.mol is None else _renumbered(self.mol, np.argsort(s)),
+            mol=mol,
         )
 
     def __repr__(self) -> str:
         extra = "".join(f", {flag}=True" for flag in ("directed", "self_loops") if getattr(self, flag))
         return f"Graph(n={self.n}, edges={len(self.edges)}, features={self.features.shape[1]}{extra})"
 
-    # Conversions live in ccn.graphs.exchange; these are their front doors.
+    # Shortcuts to ccn.graphs.exchange.
 
     @classmethod
     def from_adjacency(cls, a: Any, features: Any = None, **options: Any) -> Graph:
@@ -326,45 +331,22 @@ def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
 
 
 class Batch:
-    """Several graphs as one: vertices, edges and entries numbered through. Made by :func:`batch`.
+    """Several graphs as one: vertices, edges and entries numbered consecutively. Made by :func:`batch`.
 
     Attributes:
         graphs: the graphs, in order.
-        n: number of vertices of all graphs.
         start: (graphs+1,) first vertex of each graph.
         features: (n, width).
         entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
-        entry_edge: (nnz,) the edge behind each entry, numbered through.
+        entry_edge: (nnz,) the number of the edge behind each entry.
         weights, edge_features: values per edge, or None.
         matrix_class: the narrowest class that covers every graph's A.
+        cached: what has been derived from the structure.
 
     """
 
-    def __init__(self, graphs: Sequence[Graph]) -> None:
-        if not graphs:
-            raise GraphError("a batch needs at least one graph")
-        first = graphs[0]
-        for i, g in enumerate(graphs):
-            if g.features.shape[1] != first.features.shape[1]:
-                raise GraphError(
-                    f"graph {i}: features have width {g.features.shape[1]}, "
-                    f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
-                )
-        start = starts([g.n for g in graphs])
-        edge_start = starts([len(g.edges) for g in graphs])
-        nnz = [g.entries.shape[1] for g in graphs]
-        self._set(
-            list(graphs),
-            start,
-            torch.cat([g.features for g in graphs]),
-            np.concatenate([g.entries for g in graphs], axis=1) + np.repeat(start[:-1], nnz),
-            np.concatenate([g.entry_edge for g in graphs]) + np.repeat(edge_start[:-1], nnz),
-            _edge_values("weights", graphs),
-            _edge_values("edge_features", graphs),
-            MatrixClass(any(g.directed for g in graphs), any(g.self_loops for g in graphs)),
-        )
-
-    def _set(
+    # Not a dataclass: Lightning Fabric would take one apart to convert its fields.
+    def __init__(
         self,
         graphs: Sequence[Graph],
         start: Int,
@@ -375,17 +357,10 @@ class Batch:
         edge_features: Tensor | None,
         matrix_class: MatrixClass,
     ) -> None:
-        self.graphs, self.start, self.n = graphs, start, int(start[-1])
-        self.features, self.entries, self.entry_edge = features, entries, entry_edge
+        self.graphs, self.start, self.features = graphs, start, features
+        self.entries, self.entry_edge = entries, entry_edge
         self.weights, self.edge_features, self.matrix_class = weights, edge_features, matrix_class
         self.cached = Cache()
-
-    @classmethod
-    def of_arrays(cls, graphs: Sequence[Graph], *arrays: Any) -> Batch:
-        """A batch from arrays that are known to be right, as :class:`ccn.graphs.pack.Pack` has them."""
-        made = object.__new__(cls)
-        made._set(graphs, *arrays)
-        return made
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -394,6 +369,11 @@ class Batch:
         return (
             f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
         )
+
+    @cached_property
+    def n(self) -> int:
+        """Number of vertices of all graphs."""
+        return int(self.start[-1])
 
     @cached_property
     def graph_of(self) -> Int:
@@ -406,18 +386,37 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """The batch with its values on ``device``; structure that is already built is kept."""
-        moved = object.__new__(Batch)
-        moved.__dict__.update(self.__dict__)
+        moved = copy.copy(self)
         for name in ("features", "weights", "edge_features"):
             value = getattr(self, name)
             setattr(moved, name, None if value is None else value.to(device))
         return moved
 
 
-def _renumbered(mol: Any, order: Int) -> Any:
-    from rdkit.Chem import RenumberAtoms
-
-    return RenumberAtoms(mol, order.tolist())
+def _union(graphs: Sequence[Graph]) -> Batch:
+    """The disjoint union of graphs."""
+    if not graphs:
+        raise GraphError("a batch needs at least one graph")
+    first = graphs[0]
+    for i, g in enumerate(graphs):
+        if g.features.shape[1] != first.features.shape[1]:
+            raise GraphError(
+                f"graph {i}: features have width {g.features.shape[1]}, "
+                f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
+            )
+    start = starts([g.n for g in graphs])
+    edge_start = starts([len(g.edges) for g in graphs])
+    nnz = [g.entries.shape[1] for g in graphs]
+    return Batch(
+        graphs,
+        start,
+        torch.cat([g.features for g in graphs]),
+        np.concatenate([g.entries for g in graphs], axis=1) + np.repeat(start[:-1], nnz),
+        np.concatenate([g.entry_edge for g in graphs]) + np.repeat(edge_start[:-1], nnz),
+        _edge_values("weights", graphs),
+        _edge_values("edge_features", graphs),
+        MatrixClass(any(g.directed for g in graphs), any(g.self_loops for g in graphs)),
+    )
 
 
 def as_graph(thing: Any, where: str = "") -> Graph:
@@ -430,10 +429,10 @@ def as_graph(thing: Any, where: str = "") -> Graph:
 
 
 def batch(graphs: Any) -> Batch:
-    """The disjoint union of graphs (or of whatever :func:`as_graph` understands) as one batch.
+    """The disjoint union of graphs (or of whatever :func:`as_graph` accepts) as one batch.
 
-    Anything that stands for one graph, such as a molecule, a SMILES string, a NetworkX graph or a square matrix,
-    is a batch of one; a PyG ``Batch`` stands for all its graphs.
+    A single graph, such as a molecule, a SMILES string, a NetworkX graph or a square matrix, is a batch of one; a PyG
+    ``Batch`` stands for all its graphs.
 
     Example:
         >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
@@ -450,4 +449,4 @@ def batch(graphs: Any) -> Batch:
         graphs = [graphs]
     elif hasattr(graphs, "to_data_list"):
         graphs = graphs.to_data_list()
-    return Batch([as_graph(g, f"graph {i}: ") for i, g in enumerate(graphs)])
+    return _union([as_graph(g, f"graph {i}: ") for i, g in enumerate(graphs)])

@@ -1,26 +1,30 @@
 """Many graphs in a few arrays: how a data set is held, in memory or mapped from disk.
 
-A :class:`Pack` owns the arrays of all graphs one after another, with vertex and edge numbers counted
-within each graph in the smallest type that holds them, so that a molecule takes some hundred bytes.
-It is a sequence of :class:`~ccn.graphs.graph.Graph`, made when asked for, and makes a batch of chosen graphs
-by array operations alone. Choosing graphs (:meth:`Pack.select`) copies nothing.
+A :class:`Pack` holds the arrays of all graphs one after another, with vertex and edge numbers counted
+within each graph in the smallest type that fits, so that a molecule takes some hundred bytes.
+It is a sequence of :class:`~ccn.graphs.graph.Graph`, made on access, and makes a batch of chosen graphs
+by array operations alone. Choosing graphs (:meth:`Pack.select`) copies nothing. Torch is imported only where a graph
+or a batch is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
-from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.ragged import Int, ranges, small, starts
 
-__all__ = ["Pack", "joined"]
+if TYPE_CHECKING:
+    import torch
+
+    from ccn.graphs.graph import Batch, Graph
+
+__all__ = ["KEPT_LEVELS", "Pack", "joined"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
@@ -45,7 +49,7 @@ _KEPT = {
 }
 
 
-class Pack(Sequence[Graph]):
+class Pack(Sequence["Graph"]):
     """A sequence of graphs held as a few arrays.
 
     Attributes:
@@ -58,9 +62,10 @@ class Pack(Sequence[Graph]):
             (vertices,) counts them for each vertex.
         chosen: (graphs,) the chosen graphs, in order.
         directed, self_loops: the class of A.
-        name: what graph i is called in errors: ``name[i]``.
+        name: errors call graph i ``name[i]``.
 
     Example:
+        >>> from ccn import Graph
         >>> pack = Pack.of([Graph([(0, 1)], n=2), Graph([], n=1), Graph([(0, 1), (1, 2)], n=3)])
         >>> pack
         Pack(graphs=3, vertices=6, features=1)
@@ -82,13 +87,19 @@ class Pack(Sequence[Graph]):
         self.chosen = np.arange(len(arrays["vertex_start"]) - 1) if chosen is None else chosen
         self.directed, self.self_loops, self.name = directed, self_loops, name
 
+    def _like(self, arrays: Arrays, chosen: Int | None = None, name: str | None = None) -> Pack:
+        """A pack of the same class of A."""
+        return Pack(
+            arrays, chosen, directed=self.directed, self_loops=self.self_loops, name=self.name if name is None else name
+        )
+
     @classmethod
     def of(cls, graphs: Any, name: str | None = None) -> Pack:
-        """Pack graphs, or what :func:`ccn.batch` understands, that have features, weights and edge features alike."""
+        """Pack graphs, or what :func:`ccn.batch` accepts, all with the same kinds of features."""
         if isinstance(graphs, Pack):
-            directed, self_loops = graphs.directed, graphs.self_loops
-            name = name or graphs.name
-            return cls(graphs.arrays, graphs.chosen, directed=directed, self_loops=self_loops, name=name)
+            return graphs._like(graphs.arrays, graphs.chosen, name)
+        from ccn.graphs.graph import batch
+
         b = batch(graphs)
         if isinstance(b.graphs, Pack):
             return cls.of(b.graphs, name)
@@ -119,7 +130,7 @@ class Pack(Sequence[Graph]):
         edge_features: NDArray[Any] | None = None,
         name: str | None = None,
     ) -> Pack:
-        """Pack undirected graphs from arrays that are known to be right, without making the graphs.
+        """Pack undirected graphs from arrays that are known to be valid, without making the graphs.
 
         ``vertices`` and ``edges`` (graphs,) count them; ``pairs`` (all edges, 2) holds every edge once, by vertex
         numbers within its graph; ``features`` and ``edge_features`` have a row per vertex and edge.
@@ -144,19 +155,19 @@ class Pack(Sequence[Graph]):
 
     @classmethod
     def join(cls, packs: Sequence[Pack], name: str | None = None) -> Pack:
-        """Packs of graphs that are alike, one after another."""
+        """Packs with the same kinds of features, one after another."""
         if not packs:
             raise GraphError("there are no graphs to pack")
-        whole = [p.compact().arrays for p in packs]
+        parts = [p.compact().arrays for p in packs]
         for key in ("features", "weights", "edge_features"):
-            kinds = {None if key not in a else a[key].shape[1:] for a in whole}
+            kinds = {None if key not in a else a[key].shape[1:] for a in parts}
             if len(kinds) > 1:
-                raise GraphError(f"packs whose {key} differ in kind cannot be joined; found widths {kinds}")
-        common = [key for key in whole[0] if all(key in a for a in whole)]
+                raise GraphError(f"packs whose {key} differ in shape cannot be joined; their shapes are {kinds}")
+        common = [key for key in parts[0] if all(key in a for a in parts)]
         arrays = {
-            key: starts(np.concatenate([np.diff(a[key]) for a in whole]))
+            key: starts(np.concatenate([np.diff(a[key]) for a in parts]))
             if key.endswith("_start")
-            else np.concatenate([a[key] for a in whole])
+            else np.concatenate([a[key] for a in parts])
             for key in common
         }
         return cls(
@@ -202,40 +213,38 @@ class Pack(Sequence[Graph]):
         """The chosen graphs, in that order; the arrays are shared."""
         which = np.asarray(indices)
         which = np.flatnonzero(which) if which.dtype == bool else which.astype(np.int64)
-        return Pack(self.arrays, self.chosen[which], directed=self.directed, self_loops=self.self_loops, name=self.name)
+        return self._like(self.arrays, self.chosen[which])
 
     def with_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with other vertex features, (vertices of the chosen graphs, width)."""
-        own = self.compact()
-        if len(features) != int(own.arrays["vertex_start"][-1]):
-            raise GraphError(f"{own.arrays['vertex_start'][-1]} vertices, but features of {len(features)}")
-        return Pack(
-            {**own.arrays, "features": features}, directed=self.directed, self_loops=self.self_loops, name=self.name
-        )
+        arrays = self.compact().arrays
+        if len(features) != int(arrays["vertex_start"][-1]):
+            raise GraphError(f"{arrays['vertex_start'][-1]} vertices, but features of {len(features)}")
+        return self._like({**arrays, "features": features})
 
     def compact(self) -> Pack:
-        """The same with arrays of their own that hold the chosen graphs only."""
+        """The same with arrays that hold the chosen graphs only."""
         if len(self) == len(self.arrays["vertex_start"]) - 1 and (self.chosen == np.arange(len(self))).all():
             return self
         cuts = [key.removesuffix("_start") for key in self.arrays if key.endswith("_start")]
         arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in cuts}
         rows = {of: self._rows(of) for of in cuts}
         arrays.update({key: self.arrays[key][rows[of]] for key, of in (_OF | _KEPT).items() if key in self.arrays})
-        return Pack(arrays, directed=self.directed, self_loops=self.self_loops, name=self.name)
+        return self._like(arrays)
 
     def bare(self) -> Pack:
         """The same graphs without what a store keeps of the scheme."""
         arrays = {key: a for key, a in self.arrays.items() if not key.startswith(("part", "inner"))}
-        return Pack(arrays, self.chosen, directed=self.directed, self_loops=self.self_loops, name=self.name)
+        return self._like(arrays, self.chosen)
 
     def pieces(self, key: str) -> tuple[Int, Int] | None:
-        """Of what is kept for each vertex, ``part1`` say, begin and length for every vertex of the chosen graphs."""
+        """Offset and length, for every vertex of the chosen graphs, of what a store keeps, such as ``part1``."""
         if f"{key}_start" not in self.arrays:
             return None
         size = self.arrays[f"{key}_size"][self._rows("vertex")].astype(np.int64)
-        whole, first = starts(size), starts(self.sizes)
-        shift = self.arrays[f"{key}_start"][self.chosen] - whole[first[:-1]]
-        return whole[:-1] + np.repeat(shift, np.diff(first)), size
+        begin, first = starts(size), starts(self.sizes)
+        shift = self.arrays[f"{key}_start"][self.chosen] - begin[first[:-1]]
+        return begin[:-1] + np.repeat(shift, np.diff(first)), size
 
     def _rows(self, of: str) -> Int:
         return ranges(np.asarray(self.arrays[f"{of}_start"][self.chosen], dtype=np.int64), self._count(of))
@@ -247,6 +256,10 @@ class Pack(Sequence[Graph]):
     def __getitem__(self, i: int | slice) -> Graph | Pack:
         if isinstance(i, slice):
             return self.select(np.arange(len(self))[i])
+        import torch
+
+        from ccn.graphs.graph import Graph
+
         number = int(self.chosen[i])
         part = {
             of: slice(*self.arrays[f"{of}_start"][number : number + 2].tolist()) for of in ("vertex", "edge", "entry")
@@ -270,6 +283,10 @@ class Pack(Sequence[Graph]):
         """All chosen graphs as one batch."""
         if not len(self):
             raise GraphError("a batch needs at least one graph")
+        import torch
+
+        from ccn.graphs.graph import Batch
+
         vertex, edge, entry = (self._rows(of) for of in ("vertex", "edge", "entry"))
         a, entries, start = self.arrays, self._count("entry"), starts(self._count("vertex"))
         shift = np.repeat(start[:-1], entries)
@@ -279,7 +296,7 @@ class Pack(Sequence[Graph]):
 
         features = values("features", vertex)
         assert features is not None
-        return Batch.of_arrays(
+        return Batch(
             self,
             start,
             features,
@@ -294,5 +311,5 @@ class Pack(Sequence[Graph]):
 def joined(a: Pack, b: Pack) -> Pack:
     """Two packs as one; parts of one pack stay parts of it."""
     if a.arrays is b.arrays:
-        return Pack(a.arrays, np.concatenate([a.chosen, b.chosen]), directed=a.directed, self_loops=a.self_loops)
+        return a._like(a.arrays, np.concatenate([a.chosen, b.chosen]))
     return Pack.join([a, b])

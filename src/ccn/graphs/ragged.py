@@ -1,13 +1,18 @@
-"""Ragged arrays in one piece: counts, starts and concatenated ranges; and a cache of what is built from them."""
+"""Ragged arrays in one piece: counts, starts and concatenated ranges; and a cache of what is built from them.
+
+Imports torch only to build a cached value.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Cache", "Int", "ranges", "small", "starts"]
 
@@ -29,42 +34,42 @@ def starts(count: Int | Sequence[int]) -> Int:
 
 
 def small(x: NDArray[Any]) -> NDArray[Any]:
-    """Numbers that are not negative in the smallest type that holds them."""
+    """Nonnegative integers in the smallest type that holds them."""
     return x.astype(np.min_scalar_type(int(x.max(initial=0))))
 
 
 class Cache:
-    """Things that are built once. They are built as ordinary tensors without gradients even in inference mode, so
-    that what is first needed for a prediction can serve for training later.
+    """Values that are built once, as ordinary tensors without gradients even in inference mode, so that what is first
+    needed for a prediction can serve for training later.
     """
 
     def __init__(self) -> None:
         self._built: dict[Hashable, Any] = {}
 
     def __call__(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """What was built under ``key``, built now if it was not."""
+        """The value of ``key``, built now if it is not there."""
         if key not in self._built:
-            with torch.inference_mode(False), torch.no_grad():
-                self._built[key] = build()
+            self._built[key] = _without_gradient(build)
         return self._built[key]
 
     def current(self, key: Hashable, sources: Sequence[torch.Tensor], build: Callable[[], Any]) -> Any:
-        """The same for what is made of the values of tensors: built anew when one is another or has changed.
+        """The same for what depends on the values of tensors: built anew when one is replaced or has changed.
 
-        One result is kept per key, with its sources. Tensors of inference mode do not say when they change, so
-        that nothing is kept of them.
+        One result is kept per key, with its sources. Tensors of inference mode do not record changes, so that nothing
+        is kept of them.
         """
         if any(s.is_inference() for s in sources):
             return build()
-        versions = [s._version for s in sources]
+        versions = [(id(s), s._version) for s in sources]
         held = self._built.get(key)
-        if (
-            held is None
-            or len(held[0]) != len(sources)
-            or any(a is not b for a, b in zip(held[0], sources, strict=True))
-        ):
-            held = None
-        if held is None or held[1] != versions:
-            with torch.inference_mode(False), torch.no_grad():
-                held = self._built[key] = (list(sources), versions, build())
+        if held is None or held[0] != versions:
+            # The sources are kept too, so that no other tensor can have the identity of one of them.
+            held = self._built[key] = versions, list(sources), _without_gradient(build)
         return held[2]
+
+
+def _without_gradient(build: Callable[[], Any]) -> Any:
+    import torch
+
+    with torch.inference_mode(False), torch.no_grad():
+        return build()

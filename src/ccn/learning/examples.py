@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.splits import random_split, stratified_split
+from ccn.datasets.splits import Split, random_split, stratified_split
 from ccn.errors import ConfigurationError
 from ccn.files import digest
 from ccn.graphs.pack import Pack
@@ -27,10 +27,6 @@ def labelled(targets: Floats) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(targets).all(axis=1))
 
 
-def _no_rows() -> Int:
-    return np.zeros(0, dtype=np.int64)
-
-
 @dataclass(frozen=True)
 class Examples:
     """Graphs with targets, cut into parts by row numbers.
@@ -38,7 +34,7 @@ class Examples:
     Attributes:
         graphs: as they were read, before vertex features are made of their columns.
         targets: (graphs, targets); NaN where missing, a class as its number among ``classes``.
-        train, validation, calibration: the rows to fit on, to choose by, and to calibrate intervals with.
+        split: the rows to fit on, to choose by, and to calibrate intervals with.
         names: of the targets; by default y0, y1, ..
         classification: the targets are classes, not numbers.
         classes: what the numbers of classes stand for.
@@ -50,9 +46,7 @@ class Examples:
 
     graphs: Pack
     targets: Floats
-    train: Int
-    validation: Int = field(default_factory=_no_rows)
-    calibration: Int = field(default_factory=_no_rows)
+    split: Split
     names: tuple[str, ...] = ()
     classification: bool = False
     classes: tuple[Any, ...] = ()
@@ -65,8 +59,6 @@ class Examples:
             raise ConfigurationError(f"{len(self.graphs)} graphs, but targets of shape {self.targets.shape}")
         if not self.names:
             object.__setattr__(self, "names", tuple(f"y{i}" for i in range(self.targets.shape[1])))
-        if not len(self.train):
-            raise ConfigurationError("the training part is empty; give more rows or a smaller validation part")
         if np.isinf(self.targets).any():
             row, column = np.argwhere(np.isinf(self.targets))[0]
             raise ConfigurationError(f"target {column} of row {row} is infinite; leave it blank or correct it")
@@ -77,17 +69,23 @@ class Examples:
         ):
             raise ConfigurationError("sample weights: one finite number per graph is needed, none of them negative")
 
+    @property
+    def train(self) -> Int:
+        """Rows to fit on."""
+        return self.split.train
+
+    @property
+    def validation(self) -> Int:
+        """Rows to choose by."""
+        return self.split.validation
+
     @classmethod
-    def of_dataset(cls, data: Dataset, train: Int, validation: Int, calibration: Int | None = None) -> Examples:
-        """The rows of a data set that have a target, in the parts given."""
-        known = labelled(data.targets)
-        calibration = _no_rows() if calibration is None else calibration
+    def of_dataset(cls, data: Dataset, split: Split) -> Examples:
+        """The rows of a data set that have a target, in the parts of a split."""
         return cls(
             data.pack,
             data.targets,
-            train[known[train]],
-            validation[known[validation]],
-            calibration[known[calibration]],
+            split.labelled(labelled(data.targets)),
             names=tuple(data.target_names),
             classification=data.task == "classification",
             classes=tuple(data.classes),
@@ -115,18 +113,24 @@ class Examples:
             raise ConfigurationError(f"validation_fraction={fraction}: a share of the rows, at least 0 and less than 1")
         kept = fraction / 2 if calibration else 0.0
         fractions = (1 - fraction, fraction - kept, kept)
-        targets = self.targets[self.train]
+        rows, targets = self.train, self.targets[self.train]
         if self.classification and targets.shape[1] == 1:
             drawn = stratified_split(targets[:, 0], fractions, seed)
         else:
             drawn = random_split(len(targets), fractions, seed)
-        train, validation, calibrate = (self.train[rows] for rows in (drawn.train, drawn.validation, drawn.test))
-        return replace(self, train=train, validation=validation, calibration=calibrate)
+        parts = {"train": drawn.train, "validation": drawn.validation, "calibration": drawn.test}
+        return replace(
+            self, split=replace(self.split, **{part: rows[of] for part, of in parts.items()}, complete=False)
+        )
+
+    def with_train(self, rows: Int) -> Examples:
+        """The same with other rows to fit on."""
+        return replace(self, split=replace(self.split, train=rows, complete=False))
 
     @property
     def sizes(self) -> dict[str, int]:
         """Rows of each part."""
-        return {part: len(getattr(self, part)) for part in ("train", "validation", "calibration")}
+        return {part: len(getattr(self.split, part)) for part in ("train", "validation", "calibration")}
 
 
 def fingerprint(graphs: Pack, *others: NDArray[np.generic] | None) -> str:

@@ -78,8 +78,8 @@ class Inputs:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
-        arrays, good, bad, *_ = convert(texts, properties if bonds else replace(properties, bond=()), False, ())
-        return (None if arrays is None else Pack.of_edges(*arrays)), good, bad
+        made = convert(texts, properties if bonds else replace(properties, bond=()))
+        return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
 
     def align(self, data: Dataset) -> Pack:
         """The graphs of a data set with the columns of training, matched by name.

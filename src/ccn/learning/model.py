@@ -98,15 +98,17 @@ class Model:
         predicted = {
             part: self.predict(examples.graphs.select(rows))
             for part in ("validation", "calibration")
-            if len(rows := getattr(examples, part))
+            if len(rows := getattr(examples.split, part))
         }
-        found = {part: self.metrics(examples.targets[getattr(examples, part)], p) for part, p in predicted.items()}
+        found = {
+            part: self.metrics(examples.targets[getattr(examples.split, part)], p) for part, p in predicted.items()
+        }
         made = replace(self, about={**self.about, "metrics": found})
         if self.task.kind != "regression" or "calibration" not in predicted:
             return made
         kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))
         return replace(
-            made, calibration=calibrate(examples.targets[examples.calibration], kept.mean, kept.spread, floor)
+            made, calibration=calibrate(examples.targets[examples.split.calibration], kept.mean, kept.spread, floor)
         )
 
     def _floor(self, usual: Prediction | None) -> Sequence[float]:

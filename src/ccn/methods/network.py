@@ -217,7 +217,7 @@ class NetworkMethod(Method):
             few = rows[np.sort(np.random.default_rng(self.seed).choice(len(rows), count, replace=False))]
             limit = None if limit is None else limit / 2
             execution = replace(execution, time_limit=limit)
-            drawn = self._best(replace(ready, train=few), task, prepared, tried, execution, "-few")
+            drawn = self._best(ready.with_train(few), task, prepared, tried, execution, "-few")
             tried, earlier = [tried[drawn.number]], drawn.earlier
         best = self._best(ready, task, prepared, tried, execution)
         fitted = self.fitted(task, inputs, best.networks, best.options, prepared, best.recipe)

@@ -97,7 +97,7 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     began()
     start = time.monotonic()
     folder = cache_folder() / "cells" / digest(repr(cell), repr(method))[:16]
-    model, outcome = _fit(method, Examples.of_dataset(data, split.train, split.validation), folder)
+    model, outcome = _fit(method, Examples.of_dataset(data, split), folder)
     scale = data.targets[split.train].std(axis=0)
     test, details = _figures(model, data.subset(split.test), scale)
     record = cell.record(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ccn.datasets import Dataset, load, options_of
-from ccn.datasets.splits import Kind, Split, load_splits, make_splits, random_split
+from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
@@ -46,20 +46,18 @@ def read_data(config: Config) -> Dataset:
 
 
 def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
-    """The split of the configuration, and the rows that have a target as examples; half of the validation part of a
-    regression is kept for the intervals: it neither fits nor stops.
+    """The split of the configuration, and the labelled rows of it as examples.
+
+    Half of the validation part of a regression is kept for the intervals: it neither fits nor stops.
     """
     split = _split(data, config)
     known = labelled(data.targets)
     if not known[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
-    validation = split.validation[known[split.validation]]
-    calibration = validation[:0]
-    if data.task == "regression" and len(validation) > 1:
-        half = random_split(len(validation), (0.5, 0.5, 0.0), config.seed)
-        validation, calibration = validation[half.train], validation[half.validation]
-    examples = Examples.of_dataset(data, split.train, validation, calibration)
-    return split, replace(examples, class_weight=config.data.class_weight)
+    parts = split.labelled(known)
+    if data.task == "regression":
+        parts = parts.with_calibration(config.seed)
+    return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
 
 
 def _split(data: Dataset, config: Config) -> Split:
@@ -78,6 +76,7 @@ def _split(data: Dataset, config: Config) -> Split:
         seed=config.seed,
         labels=data.targets if data.task == "classification" else None,
         molecules=data.smiles,
+        canonical=data.canonical,
         column=data.splits,
         groups=None if config.data.group_column is None else data.groups,
         duplicates=s.duplicates,

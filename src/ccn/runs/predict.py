@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ccn.datasets.schema import find_schema, parses
+from ccn.chemistry.smiles import parses
+from ccn.datasets.schema import find_schema
 from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
 from ccn.errors import ConfigurationError
 from ccn.learning import model_file

@@ -86,10 +86,10 @@ def search(
     began = time.monotonic()
     data = read_data(config)
     _, examples = divide(data, config)
-    rows = np.concatenate([examples.validation, examples.calibration])
+    rows = np.concatenate([examples.validation, examples.split.calibration])
     if not len(rows):
         raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
-    examples = replace(examples, validation=rows, calibration=rows[:0])
+    examples = replace(examples, split=replace(examples.split, validation=rows, calibration=rows[:0]))
     say(str(data))
     config.machine.check()
     if not resume:

@@ -28,11 +28,12 @@ from ccn.layers.normalisation import BatchNorm
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.metrics import better, check_monitor, metrics
 from ccn.learning.task import Task
+from ccn.progress import progress as show_progress
 from ccn.training import checkpoint
 from ccn.training.batches import Batches
 from ccn.training.checkpoint import Progress
 from ccn.training.execution import Execution
-from ccn.training.history import progress_bar, tensorboard, write_history
+from ccn.training.history import figures, tensorboard, write_history
 from ccn.training.optimiser import make_optimiser, rate, set_rate
 from ccn.training.outputs import outputs
 from ccn.training.recipe import Recipe
@@ -82,7 +83,7 @@ def train(
         # The random numbers of the process are left as they were.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
         shown = execution.verbose and run.first
-        tell = stack.enter_context(progress_bar(run.steps, len(run.batches), title, shown))
+        tell = stack.enter_context(show_progress(title, run.steps, notes=True, shown=shown))
         log = stack.enter_context(tensorboard(folder if execution.tensorboard and run.first else None))
         while not progress.ended:
             for _ in run.epoch(progress):
@@ -103,7 +104,7 @@ def train(
                     save()
                 if folder is not None and run.first:
                     write_history(folder / "history.csv", progress.history)
-                tell(progress.step, row)
+                tell(progress.step, figures(row, run.epochs))
                 log(row)
                 if execution.watch is not None:
                     execution.watch(row)

@@ -1,4 +1,4 @@
-"""MUTAG, which ships with the package: its published statistics, and reading it from elsewhere."""
+"""The TU format: MUTAG, which ships with the package, as published, and the same from a folder."""
 
 import zipfile
 from pathlib import Path
@@ -39,16 +39,6 @@ def test_labels_are_one_hot_over_seven_elements_and_four_bonds(mutag: Dataset) -
     assert vertices.sum(0)[:3].tolist() == [2395, 345, 593]
 
 
-def test_an_item_and_a_subset_keep_graph_and_target_together(mutag: Dataset) -> None:
-    few = mutag.subset([5, 3])
-    for i, j in enumerate((5, 3)):
-        graph, target = few[i]
-        assert np.array_equal(graph.entries, mutag.graphs[j].entries)
-        assert graph.name == f"MUTAG[{j}]"
-        assert target.tolist() == mutag.targets[j].tolist()
-    assert str(few).startswith("MUTAG: 2 graphs")
-
-
 def test_a_folder_of_the_same_files_reads_the_same(mutag: Dataset, tmp_path: Path) -> None:
     with zipfile.ZipFile(SHIPPED) as archive:
         for name in archive.namelist():
@@ -64,11 +54,34 @@ def test_a_folder_of_the_same_files_reads_the_same(mutag: Dataset, tmp_path: Pat
         datasets.load(tmp_path)
 
 
-def test_what_is_no_data_set_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(CCNError, match="nowhere: no data set of this name"):
-        datasets.load("nowhere")
-    with pytest.raises(CCNError, match="no data set found in this folder"):
-        datasets.load(tmp_path)
-    (tmp_path / "broken.zip").write_text("not a zip")
-    with pytest.raises(CCNError, match=r"broken\.zip: cannot be read as a zip"):
-        datasets.load(tmp_path / "broken.zip")
+def write(folder: Path, **files: str) -> Path:
+    for part, text in files.items():
+        (folder / f"DS_{part}.txt").write_text(text)
+    return folder
+
+
+SMALL = {"A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
+
+
+def test_attributes_are_features_and_targets(tmp_path: Path) -> None:
+    more = {"graph_attributes": "0.5, 1\n1.5, 2\n", "node_attributes": "1.5\n2\n3\n4\n", "edge_labels": "7\n7\n9\n9\n"}
+    data = datasets.read_tu(write(tmp_path, **SMALL, **more), target="attributes")
+    assert (data.task, data.target_names) == ("regression", ("attribute 0", "attribute 1"))
+    assert data.targets.tolist() == [[0.5, 1], [1.5, 2]]
+    assert (data.vertex_names, data.edge_names) == (("attribute 0",), ("label=7", "label=9"))
+    assert data.graphs[1].features.tolist() == [[3], [4]]
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "fact"),
+    [
+        ("A", "1, 2\n1, 5\n", "line 2 "),
+        ("A", "1, 3\n", "line 1 "),
+        ("A", "a, b\n", r"_A\.txt"),
+        ("graph_indicator", "2\n2\n1\n1\n", "_graph_indicator"),
+        ("node_labels", "1\n", "1 lines, 4 "),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, part: str, text: str, fact: str) -> None:
+    with pytest.raises(CCNError, match=fact):
+        datasets.load(write(tmp_path, **SMALL | {part: text}))

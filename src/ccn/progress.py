@@ -1,0 +1,103 @@
+"""Progress on standard error: one display for reading, training and prediction.
+
+``progress`` gives a function to call with the number of steps done, and at times with a note::
+
+    with progress("molecules", total=len(rows)) as update:  # a bar with the time remaining, removed at the end
+        update(done)
+
+    with progress("reading", unit="rows", shown=not quiet) as update:  # a count with its rate
+        update(done)
+
+    with progress("member 1", total=batches, notes=True, shown=verbose) as update:  # a bar that stays, with figures
+        update(done)
+        update(done, "epoch 3 of 10: loss 0.12")  # off a terminal, the line "member 1, epoch 3 of 10: loss 0.12"
+
+Where standard error is not a terminal nothing is shown but, with ``notes=True``, one line per note. Rich is imported
+only if something may be shown. Imports nothing else of the package.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Update", "progress"]
+
+
+class Update(Protocol):
+    """Called with the number of steps done so far and, where the total is known, with a note to show beside the bar."""
+
+    def __call__(self, done: int, note: str | None = None) -> None: ...
+
+
+@contextmanager
+def progress(
+    title: str,
+    total: int | None = None,
+    *,
+    unit: str = "rows",
+    notes: bool = False,
+    shown: bool = True,
+    console: Console | None = None,
+) -> Iterator[Update]:
+    """Show progress while the block runs.
+
+    Args:
+        title: what is being done.
+        total: number of steps; None where it is unknown, then the count and its rate are shown.
+        unit: what an unknown total counts.
+        notes: keep the display at the end, and print each note as a line where there is no terminal.
+        shown: False shows nothing.
+        console: where to show it; by default standard error.
+
+    """
+
+    def silent(done: int, note: str | None = None) -> None:
+        pass
+
+    def lines(done: int, note: str | None = None) -> None:
+        if note is not None:
+            print(f"{title}, {note}", file=sys.stderr, flush=True)
+
+    if not shown:
+        yield silent
+        return
+    from rich.console import Console
+
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield lines if notes else silent
+        return
+    from rich import progress as rich
+
+    text = rich.TextColumn("{task.description}")
+    bar = (text, rich.BarColumn(), rich.MofNCompleteColumn(), rich.TimeRemainingColumn())
+    count = (rich.SpinnerColumn(), text, rich.TimeElapsedColumn())
+    columns = (*(count if total is None else bar), rich.TextColumn("{task.fields[note]}"))
+    with rich.Progress(*columns, console=console, transient=not notes) as display:
+        task = display.add_task(title, total=total, note="")
+        began: tuple[float, int] | None = None
+
+        def update(done: int, note: str | None = None) -> None:
+            nonlocal began
+            began = began or (time.monotonic(), done)  # what a resumed run had done before does not count
+            if total is None:
+                note = _count(done, began, unit)
+            display.update(task, completed=done)
+            if note is not None:
+                display.update(task, note=note)
+
+        yield update
+
+
+def _count(done: int, began: tuple[float, int], unit: str) -> str:
+    """The count and, after a second, its rate."""
+    seconds = time.monotonic() - began[0]
+    rate = f", {(done - began[1]) / seconds:,.0f} {unit}/s" if seconds > 1 else ""
+    return f"{done:,} {unit}{rate}"

@@ -1,0 +1,35 @@
+"""Target columns: classes or numbers, and which of the two."""
+
+import numpy as np
+import pytest
+
+from ccn.datasets.columns import encode_classes, encode_targets, ordered
+from ccn.errors import DataError
+
+
+def test_values_are_ordered_by_size_or_by_text() -> None:
+    assert ordered({10, 9.5, 2}) == (2, 9.5, 10)
+    assert ordered({"b", "a", 1}) == (1, "a", "b")
+
+
+def test_classes_are_numbered_over_all_columns() -> None:
+    values, classes = encode_classes([["x", None], ["y", "x"]])
+    assert classes == ("x", "y")
+    np.testing.assert_array_equal(values, [[0, 1], [np.nan, 0]])
+
+
+def test_few_integers_are_classes_unless_a_task_is_given() -> None:
+    column = [0.0, 1.0, 1.0, None]
+    values, task, classes = encode_targets([column], ["y"], 4, None, "t.csv")
+    assert (task, classes, values[:3, 0].tolist()) == ("classification", (0, 1), [0, 1, 1])
+    values, task, classes = encode_targets([column], ["y"], 4, "regression", "t.csv")
+    assert (task, classes, values[:3, 0].tolist()) == ("regression", (), [0, 1, 1])
+    assert encode_targets([[float(i) for i in range(30)]], ["y"], 30, None, "t.csv")[1] == "regression"
+    assert encode_targets([], [], 3, None, "t.csv")[0].shape == (3, 0)
+
+
+def test_words_cannot_be_learned_as_numbers() -> None:
+    with pytest.raises(DataError, match=r"t\.csv.*'y'"):
+        encode_targets([["a", 1.0]], ["y"], 2, "regression", "t.csv")
+    with pytest.raises(DataError, match=r"'a'.*'b'"):
+        encode_targets([["x", "y"], [i / 7 for i in range(30)]], ["a", "b"], 30, None, "t.csv")

@@ -1,0 +1,76 @@
+"""Files: whatever fails, a file or folder is the old one or the new one."""
+
+import math
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pytest
+
+from ccn.errors import FileError
+from ccn.files import digest, file_digest, json_safe, lock, new_folder, remove_unfinished, write_atomically, write_json
+
+
+def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_atomically(path, b"old")
+
+    def fail(file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(FileError, match="No space left"):
+        write_atomically(path, fail)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+    write_atomically(path, lambda file: None)
+    assert path.read_bytes() == b""
+
+
+def test_a_folder_is_replaced_in_one_step_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    for content in ("old", "new"):
+        with new_folder(path) as folder:
+            (folder / "a.txt").write_text(content)
+    assert (path / "a.txt").read_text() == "new"
+
+    def fail() -> None:
+        with new_folder(path) as folder:
+            (folder / "a.txt").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (path / "a.txt").read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
+    for name in (".store.new", ".store.old"):
+        (tmp_path / name).mkdir()
+    with new_folder(tmp_path / "store"):
+        pass
+    assert [p.name for p in tmp_path.iterdir()] == ["store"]
+    (tmp_path / "store" / ".a.txt.7.part").write_text("")
+    remove_unfinished(tmp_path)
+    assert not list((tmp_path / "store").iterdir())
+
+
+def test_a_lock_makes_its_folder_and_is_free_again_afterwards(tmp_path: Path) -> None:
+    for _ in range(2):
+        with lock(tmp_path / "a" / "b"):
+            assert (tmp_path / "a").is_dir()
+
+
+def test_digests_delimit_their_parts(tmp_path: Path) -> None:
+    assert digest(b"ab") == digest("ab") != digest("a", "b")
+    assert digest(np.zeros(2)) != digest(np.zeros((2, 1))) != digest(np.zeros(2, dtype=int))
+    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
+    (tmp_path / "a").write_bytes(b"abc")
+    assert file_digest(tmp_path / "a").startswith("ba7816bf")
+
+
+def test_json_has_null_for_what_is_not_finite(tmp_path: Path) -> None:
+    assert json_safe({1: [math.inf, 2.5]}) == {"1": [None, 2.5]}
+    write_json(tmp_path / "a.json", {"x": math.nan})
+    assert (tmp_path / "a.json").read_text() == '{\n "x": null\n}\n'
