@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ccn.datasets import brec, graphs, hcep, molecule_tables, qm9, registry, tu
+from ccn.datasets import brec, graphs, hcep, qm9, registry, tu
 from ccn.datasets.dataset import Dataset
+from ccn.datasets.molecule_tables import MOLECULE_OPTIONS, read_molecules
 from ccn.datasets.remarks import check_strict
+from ccn.datasets.schema import COLUMN_OPTIONS
 from ccn.datasets.store import stored
 from ccn.datasets.tables import TABLE_SUFFIXES, suffix_of
 from ccn.errors import ConfigurationError, DataError
@@ -28,24 +30,43 @@ def _itself(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """How one kind of source is read: the function, the files behind a path, and what is chosen afterwards."""
+    """How one kind of source is read.
+
+    Attributes:
+        read: the function; its keyword-only parameters are options.
+        files: the files behind a path.
+        view: what is chosen afterwards, with options too.
+        passes_on: further options of ``read``.
+
+    """
 
     read: Callable[..., Dataset]
     files: Callable[[Path], list[Path]] = _itself
     view: Callable[..., Dataset] | None = None
+    passes_on: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> set[str]:
+        return {*self.passes_on, *_keywords(self.read)}
+
+    @property
+    def view_options(self) -> set[str]:
+        return set() if self.view is None else _keywords(self.view)
+
+
+def _keywords(function: Callable[..., Any]) -> set[str]:
+    return {p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY}
 
 
 _READERS = {
     "tu": _Reader(tu.read_tu, tu.tu_files),
-    "qm9": _Reader(qm9.read_qm9, qm9.qm9_files, qm9.qm9_energies),
-    "hcep": _Reader(hcep.read_hcep),
+    "qm9": _Reader(qm9.read_qm9, qm9.qm9_files, qm9.qm9_energies, MOLECULE_OPTIONS),
+    "hcep": _Reader(hcep.read_hcep, passes_on=MOLECULE_OPTIONS),
     "brec": _Reader(brec.read_brec),
-    "molecules": _Reader(molecule_tables.read_molecules),
+    "molecules": _Reader(read_molecules, passes_on=(*COLUMN_OPTIONS, *MOLECULE_OPTIONS)),
     "json lines": _Reader(graphs.read_json_lines),
     "graphs": _Reader(graphs.read_graphs, graphs.graph_files),
 }
-
-
 _SUFFIXES = {
     ".zip": "tu",
     ".jsonl": "json lines",
@@ -66,13 +87,6 @@ def _kind(path: Path) -> str:
             "folders in the TU format or of GraphML or GML"
         )
     return _SUFFIXES[suffix]
-
-
-def _options(function: Callable[..., Any] | None) -> set[str]:
-    """The names of a reader's options."""
-    parameters = inspect.signature(function).parameters.values() if function is not None else ()
-    passed_on = molecule_tables.MOLECULE_OPTIONS if any(p.kind is p.VAR_KEYWORD for p in parameters) else ()
-    return {*passed_on, *(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)}
 
 
 def load(
@@ -122,7 +136,7 @@ def load(
     data = _read(reader, where, name, options, store_from if store else None)
     check_strict(data, strict, str(where))
     if reader.view is not None:
-        data = reader.view(data, **{k: v for k, v in options.items() if k in _options(reader.view)})
+        data = reader.view(data, **{k: v for k, v in options.items() if k in reader.view_options})
     return _draw(data if targets is None else data.with_targets(targets), draw, seed)
 
 
@@ -134,7 +148,7 @@ def options_of(source: str | Path) -> set[str]:
         False
 
     """
-    return _options(_READERS[_find(source)[2]].read) | {"strict"}
+    return _READERS[_find(source)[2]].options | {"strict"}
 
 
 def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str | None, str]:
@@ -151,7 +165,7 @@ def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str
 
 
 def _check_options(reader: _Reader, path: Path, options: Iterable[str]) -> None:
-    known = _options(reader.read) | _options(reader.view)
+    known = reader.options | reader.view_options
     unknown = sorted(set(options) - known)
     if unknown:
         known |= {"draw", "path", "seed", "store", "strict", "targets"}
@@ -162,7 +176,7 @@ def _check_options(reader: _Reader, path: Path, options: Iterable[str]) -> None:
 
 def _read(reader: _Reader, path: Path, name: str | None, options: dict[str, Any], least: int | None) -> Dataset:
     """Read a path, through its store if its files have at least so many bytes."""
-    own = {k: v for k, v in options.items() if k in _options(reader.read)}
+    own = {k: v for k, v in options.items() if k in reader.options}
 
     def build() -> Dataset:
         return reader.read(path, *(() if name is None else (name,)), **own)

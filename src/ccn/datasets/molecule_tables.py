@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ccn.datasets.columns import Task, encode_targets
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.molecules import convert_all
 from ccn.datasets.remarks import CONTRADICTION, NOT_A_NUMBER, Remark
-from ccn.datasets.schema import Schema, find_schema
+from ccn.datasets.schema import COLUMN_OPTIONS, Schema, find_schema
 from ccn.datasets.strings import Strings
 from ccn.datasets.tables import Table, find_column, is_missing, name_of, number, open_table
 from ccn.errors import DataError
@@ -24,26 +24,17 @@ from ccn.graphs.ragged import Int
 __all__ = ["MOLECULE_OPTIONS", "dataset_of_molecules", "read_molecules"]
 
 MOLECULE_OPTIONS = ("features", "hydrogens", "n_jobs", "progress")
-"""Options of :func:`dataset_of_molecules` that readers of molecules with ``**options`` pass on."""
+"""Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 
 
 def read_molecules(
     path: str | Path,
     name: str | None = None,
     *,
-    smiles_column: str | None = None,
-    target_columns: str | Iterable[str] | None = None,
-    weight_column: str | None = None,
-    group_column: str | None = None,
-    split_column: str | None = None,
-    id_column: str | None = None,
     task: Task | None = None,
-    features: MoleculeFeatures | str = "element",
-    hydrogens: bool = False,
     delimiter: str | None = None,
     header: bool | None = None,
-    n_jobs: int | None = None,
-    progress: bool = True,
+    **options: Any,
 ) -> Dataset:
     """Read a table of molecules: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
 
@@ -53,38 +44,16 @@ def read_molecules(
     Args:
         path: the file.
         name: of the data set; by default that of the file.
-        smiles_column, target_columns: the input and what is learned; a blank target is missing.
-        weight_column, group_column, split_column, id_column: kept beside the graphs.
         task: by default classification where every target has words or a few integers, else regression.
-        features: set of atom and bond features; see :func:`ccn.chemistry.properties.molecule_features`.
-        hydrogens: make hydrogens vertices.
         delimiter, header: of a text table; by default detected.
-        n_jobs: processes; by default one per core.
-        progress: show a bar on a terminal.
+        **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
+            ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
+            those of :func:`dataset_of_molecules`.
 
     """
     table = open_table(path, delimiter=delimiter, header=header)
-    schema = find_schema(
-        table,
-        smiles_column=smiles_column,
-        target_columns=target_columns,
-        weight_column=weight_column,
-        group_column=group_column,
-        split_column=split_column,
-        id_column=id_column,
-    )
-    data, _ = dataset_of_molecules(
-        table,
-        schema,
-        name or name_of(path),
-        features=features,
-        hydrogens=hydrogens,
-        task=task,
-        contradictions=True,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    return data
+    schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
+    return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
 
 
 def dataset_of_molecules(
@@ -102,7 +71,16 @@ def dataset_of_molecules(
 ) -> tuple[Dataset, Int]:
     """The data set in a table, and (graphs, elements) the atoms of each element requested.
 
-    ``contradictions`` notes the rows whose molecule is in an earlier row with other targets.
+    Args:
+        table, schema, name: the table, its columns, and the name of the data set.
+        features: set of atom and bond features; see :func:`ccn.chemistry.properties.molecule_features`.
+        hydrogens: make hydrogens vertices.
+        task: by default detected.
+        contradictions: note the rows whose molecule is in an earlier row with other targets.
+        elements: symbols of those to count.
+        n_jobs: processes; by default one per core.
+        progress: show a bar on a terminal.
+
     """
     rows, chosen = _usable(table, schema), molecule_features(features, hydrogens)
     made = convert_all(

@@ -10,7 +10,10 @@ from ccn.chemistry.smiles import parses
 from ccn.datasets.tables import Row, Table, find_column, is_missing, number
 from ccn.errors import DataError
 
-__all__ = ["Schema", "find_schema"]
+__all__ = ["COLUMN_OPTIONS", "Schema", "find_schema"]
+
+COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
+"""Options of :func:`find_schema`."""
 
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
