@@ -48,7 +48,7 @@ def commands(page: Path) -> Iterator[list[str]]:
 @pytest.mark.parametrize("page", [p for p in PAGES if list(python(p))], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "page"}
+    names: dict[str, object] = {"__name__": "__main__"}
     for code, line in python(page):
         exec(compile("\n" * line + code, str(page), "exec"), names)
 

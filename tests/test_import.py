@@ -18,25 +18,18 @@ def _loaded(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-_LIGHT_REGISTRY = pytest.mark.xfail(reason="ccn.methods imports torch for its table of names")
-
-
-@pytest.mark.parametrize("module", ["ccn", pytest.param("ccn.cli", marks=_LIGHT_REGISTRY)])
+@pytest.mark.parametrize("module", ["ccn", "ccn.cli"])
 def test_importing_loads_neither_torch_nor_anything_heavy(module: str) -> None:
     loaded = _loaded(f"import {module}")
     assert "ccn" in loaded
     assert not loaded & {*HEAVY, "torch", "scipy"}
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["ccn.algebra", "ccn.settings", pytest.param("ccn.datasets", marks=pytest.mark.xfail(reason="by schemes"))],
-)
+@pytest.mark.parametrize("module", ["ccn.algebra", "ccn.settings", "ccn.datasets"])
 def test_importing_loads_no_torch(module: str) -> None:
     assert "torch" not in _loaded(f"import {module}")
 
 
-@_LIGHT_REGISTRY
 def test_the_help_of_every_verb_loads_nothing_heavy() -> None:
     verbs = [[name] for name in app if not name.startswith("-")]
     verbs += [["data", name] for name in app["data"] if not name.startswith("-")]

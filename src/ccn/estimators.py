@@ -104,7 +104,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The method with all that this estimator sets."""
         given = {name: getattr(self, name) for name in _RECIPE_FIELDS if getattr(self, name) is not None}
         settings = {**given, **(self.settings or {})}
-        options = {"features": self.features, "hydrogens": self.hydrogens, **(self.options or {})}
+        reads = {"features": self.features, "hydrogens": self.hydrogens}
+        options = {**{k: v for k, v in reads.items() if v is not None}, **(self.options or {})}
         if settings or self.settings is not None:
             options["settings"] = settings
         if self.recipe is not None:

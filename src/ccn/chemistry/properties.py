@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.chemistry.fingerprints import FINGERPRINTS
 from ccn.errors import ConfigurationError, GraphError
 
 __all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
@@ -99,7 +100,8 @@ class _Rows(dict[tuple[Any, ...], bytes]):
 class MoleculeFeatures:
     """A set of properties of atoms and bonds; ``hydrogens=True`` makes all hydrogens vertices.
 
-    Without properties of bonds, edges have no features, and molecules are read faster.
+    Without properties of bonds, edges have no features, and molecules are read faster. ``fingerprints`` names features
+    of the molecule as a whole (:data:`ccn.chemistry.fingerprints.FINGERPRINTS`).
 
     Example:
         >>> from rdkit import Chem
@@ -113,6 +115,7 @@ class MoleculeFeatures:
     atom: tuple[Property, ...]
     bond: tuple[Property, ...]
     hydrogens: bool = False
+    fingerprints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.atom:
@@ -131,7 +134,7 @@ class MoleculeFeatures:
     @property
     def perceived(self) -> bool:
         """Whether anything is read that RDKit must perceive first."""
-        return self.hydrogens or any(p.perceived for p in (*self.atom, *self.bond))
+        return self.hydrogens or bool(self.fingerprints) or any(p.perceived for p in (*self.atom, *self.bond))
 
     def to_json(self) -> dict[str, Any]:
         """The name and the columns as plain JSON values; :func:`molecule_features` is the inverse."""
@@ -243,8 +246,9 @@ def molecule_features(
 ) -> MoleculeFeatures:
     """The molecule features of this name, those written as this JSON object, or those given.
 
-    ``hydrogens=True`` makes hydrogens vertices. A JSON object lists its columns; an error if the set of that name has
-    other columns now, since a model trained on them cannot be used.
+    ``hydrogens=True`` makes hydrogens vertices. A name may add fingerprints of the molecule: ``element+morgan``. A JSON
+    object lists its columns; an error if the set of that name has other columns now, since a model trained on them
+    cannot be used.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
@@ -253,11 +257,15 @@ def molecule_features(
     """
     data: Mapping[str, Any] = name if isinstance(name, Mapping) else {}
     key = data.get("name") if data else name
-    features = SETS.get(key) if isinstance(key, str) else key
-    if not isinstance(features, MoleculeFeatures):
+    base, *added = key.split("+") if isinstance(key, str) else [""]
+    features = SETS.get(base) if isinstance(key, str) else key
+    if not isinstance(features, MoleculeFeatures) or not set(added) <= set(FINGERPRINTS):
         raise ConfigurationError(
-            f"molecule features {key!r}: choose from {', '.join(SETS)}, or give a ccn.features.MoleculeFeatures"
+            f"molecule features {key!r}: choose from {', '.join(SETS)}, with fingerprints added if wanted "
+            f"({', '.join(f'+{name}' for name in FINGERPRINTS)}), or give a ccn.features.MoleculeFeatures"
         )
+    if added:
+        features = replace(features, name=str(key), fingerprints=tuple(added))
     for what in ("vertex_names", "edge_names"):
         if what in data and tuple(data[what]) != getattr(features, what):
             raise ConfigurationError(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import is_ascii, quick_reader, why_unreadable
 from ccn.errors import DataError, GraphError
@@ -60,7 +61,7 @@ def convert(
     noted: list[tuple[int, str]] = []
     spellings: list[str] = []
     counts: list[list[int]] = []
-    vertices, pairs, edges = [], [], []
+    vertices, pairs, edges, rows = [], [], [], []
     read = Chem.MolFromSmiles if canonical or elements or features.perceived else quick_reader()
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
@@ -77,6 +78,8 @@ def convert(
             vertices.append(of_atoms)
             pairs.append(bonded)
             edges.append(of_bonds)
+            if features.fingerprints:
+                rows.append(fingerprint_row(features.fingerprints, mol))
             if len(of_atoms) == 1:
                 noted.append((i, "single atom"))
             if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:
@@ -92,6 +95,8 @@ def convert(
         np.concatenate(vertices) if good else np.zeros((0, len(features.vertex_names)), dtype=np.uint8),
         np.concatenate(edges) if good else None,
     )
+    if rows:
+        pack = pack.with_graph_features(np.stack(rows))
     table = np.array(counts, dtype=np.int64).reshape(len(good), len(elements))
     return Molecules(pack, np.array(good, dtype=np.int64), bad, noted, spellings, table)
 

@@ -55,7 +55,8 @@ class Pack(Sequence["Graph"]):
     Attributes:
         arrays: ``vertex_start``, ``edge_start``, ``entry_start`` (graphs+1,): where each graph begins;
             ``features`` (vertices, width); ``row``, ``column`` (entries,): the nonzero places of every A, in
-            row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent.
+            row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent;
+            ``graph_features`` (graphs, width): features of graphs as a whole, or absent.
             From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.kept.keep`
             adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
             ``inner<l>_entry``: A within that part, by places in the part and the number of the entry; ``.._size``
@@ -159,7 +160,7 @@ class Pack(Sequence["Graph"]):
         if not packs:
             raise GraphError("there are no graphs to pack")
         parts = [p.compact().arrays for p in packs]
-        for key in ("features", "weights", "edge_features"):
+        for key in ("features", "weights", "edge_features", "graph_features"):
             kinds = {None if key not in a else a[key].shape[1:] for a in parts}
             if len(kinds) > 1:
                 raise GraphError(f"packs whose {key} differ in shape cannot be joined; their shapes are {kinds}")
@@ -187,6 +188,17 @@ class Pack(Sequence["Graph"]):
     def width(self) -> int:
         """Width of the vertex features."""
         return int(self.arrays["features"].shape[1])
+
+    @property
+    def graph_features(self) -> NDArray[Any]:
+        """(graphs, width) features of the chosen graphs as a whole."""
+        if "graph_features" not in self.arrays:
+            raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
+        return self.arrays["graph_features"][self.chosen]
+
+    def with_graph_features(self, features: NDArray[Any]) -> Pack:
+        """The same graphs with features (graphs, width) of each as a whole."""
+        return self._like({**self.compact().arrays, "graph_features": features})
 
     @property
     def sizes(self) -> Int:
@@ -230,6 +242,8 @@ class Pack(Sequence["Graph"]):
         arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in cuts}
         rows = {of: self._rows(of) for of in cuts}
         arrays.update({key: self.arrays[key][rows[of]] for key, of in (_OF | _KEPT).items() if key in self.arrays})
+        if "graph_features" in self.arrays:
+            arrays["graph_features"] = self.graph_features
         return self._like(arrays)
 
     def bare(self) -> Pack:

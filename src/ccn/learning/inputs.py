@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import molecule_features
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.graphs import read_lines
@@ -157,7 +158,10 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
             made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
-    return Pack.of(made), all(kinds)
+    pack, properties = Pack.of(made), molecule_features(molecules)
+    if all(kinds) and properties.fingerprints:
+        pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in rows]))
+    return pack, all(kinds)
 
 
 def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.learning.task import Floats, Task
 
-__all__ = ["CLASSIFICATION", "REGRESSION", "better", "headline", "metrics", "names", "score"]
+__all__ = ["CLASSIFICATION", "REGRESSION", "better", "check_monitor", "headline", "metrics", "names", "score"]
 
 CLASSIFICATION = ("accuracy", "roc_auc", "pr_auc", "mcc")
 REGRESSION = ("mae", "rmse", "r2")

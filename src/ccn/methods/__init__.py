@@ -10,6 +10,6 @@ Imports training, learning and everything above them.
 
 from __future__ import annotations
 
-from ccn.methods.registry import METHODS, fitted_class, make_method
+from ccn.methods.registry import METHODS, fitted_class, make_method, register
 
-__all__ = ["METHODS", "fitted_class", "make_method"]
+__all__ = ["METHODS", "fitted_class", "make_method", "register"]

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from ccn.learning.fitted import Fitted
     from ccn.methods.method import Method
 
-__all__ = ["METHODS", "fitted_class", "make_method"]
+__all__ = ["METHODS", "fitted_class", "make_method", "register"]
 
 _COUNTS, _KERNELS = "ccn.methods.counts:CountFeatures", "ccn.methods.kernel_machine:KernelMachine"
-METHODS: dict[str, str] = {
+METHODS: dict[str, str | type[Method]] = {
     "ccn": "ccn.methods.covariant:Covariant",
     **dict.fromkeys(("lasso", "ridge", "forest", "boosting"), _COUNTS),
     **dict.fromkeys(
@@ -27,15 +27,24 @@ METHODS: dict[str, str] = {
     **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"),
     "ccn-2-kernel": _KERNELS,
 }
-"""The class of each method."""
+"""The class of each method, or where it is."""
 
 
 def _class(name: str) -> type[Method]:
     if name not in METHODS:
         raise ConfigurationError(f"method {name!r} is not known; choose from {', '.join(METHODS)}")
-    module, _, kind = METHODS[name].partition(":")
-    found: type[Method] = getattr(import_module(module), kind)
+    found = METHODS[name]
+    if isinstance(found, str):
+        module, _, kind = found.partition(":")
+        found = METHODS[name] = getattr(import_module(module), kind)
     return found
+
+
+def register(name: str, kind: type[Method]) -> None:
+    """Add a method of your own, for this process; an error if the name is taken by another."""
+    if METHODS.get(name, kind) is not kind:
+        raise ConfigurationError(f"method {name!r}: there is one of this name already; choose another")
+    METHODS[name] = kind
 
 
 def make_method(name: str, *, classification: bool, seed: int = 0, **options: Any) -> Method:

@@ -1,1 +1,4 @@
-"""The paper's experiments: cells, records, and tables of our results beside the paper's. Imports methods and runs."""
+"""The paper's experiments: which cells there are, how one is run, its record, and tables beside the paper's figures.
+
+Imports methods, reports, runs and everything above them.
+"""

@@ -1,1 +1,4 @@
-"""Reports and figures of a run. Imports learning and everything above it."""
+"""What people read: the report of a run, its figures, and tables as Markdown, LaTeX and CSV.
+
+Imports learning and everything above it.
+"""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ccn.graphs.pack import Pack
 from ccn.methods.kernels.bags import Bag, matrices
 
-__all__ = ["BagKernel", "Kernel"]
+__all__ = ["BagKernel", "Floats", "Kernel"]
 
 Floats = NDArray[np.float64]
 Seen = TypeVar("Seen")
