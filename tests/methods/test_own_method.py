@@ -53,4 +53,4 @@ def test_a_name_that_is_taken_is_refused(own: str) -> None:
         pass
 
     with pytest.raises(ConfigurationError, match=own):
-        register(own, Other)
+        register(own, Other)  # type: ignore[type-abstract]

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from problem import graphs
+
+from ccn.datasets.splits import Split
+from ccn.errors import ConfigurationError
+from ccn.learning.examples import Examples, fingerprint, labelled
+
+NONE = np.zeros(0, dtype=np.int64)
+
+
+def made(count: int = 20, **more: object) -> Examples:
+    pack = graphs(count)
+    return Examples(pack, pack.sizes[:, None].astype(float), Split(np.arange(count), NONE, NONE), **more)  # type: ignore[arg-type]
+
+
+def test_drawn_parts_share_out_the_training_rows() -> None:
+    for calibration, sizes in ((True, (14, 3, 3)), (False, (14, 6, 0))):
+        drawn = made().with_validation(0.3, 1, calibration=calibration)
+        assert tuple(drawn.sizes.values()) == sizes
+        rows = np.concatenate([drawn.train, drawn.validation, drawn.split.calibration])
+        assert sorted(rows) == list(range(20))
+    classes = np.repeat([0.0, 1.0], [15, 5])[:, None]
+    given = Examples(graphs(20), classes, Split(np.arange(20), NONE, NONE), classification=True, classes=("a", "b"))
+    drawn = given.with_validation(0.2, 0, calibration=False)
+    assert classes[drawn.validation].sum() == 1  # a quarter of four
+    with pytest.raises(ConfigurationError, match="validation_fraction=1"):
+        made().with_validation(1.0, 0, calibration=False)
+
+
+def test_the_task_is_that_of_the_rows_given() -> None:
+    given = made()
+    scale = given.task(np.arange(5)).scale
+    assert scale is not None
+    assert scale.mean[0] == pytest.approx(given.targets[:5].mean())
+    assert given.task().targets == ("y0",)
+
+
+def test_targets_and_weights_are_checked() -> None:
+    pack = graphs(3)
+    split = Split(np.arange(3), NONE, NONE)
+    with pytest.raises(ConfigurationError, match="3 graphs"):
+        Examples(pack, np.zeros((2, 1)), split)
+    with pytest.raises(ConfigurationError, match="target 0 of row 1"):
+        Examples(pack, np.array([[0.0], [np.inf], [1.0]]), split)
+    with pytest.raises(ConfigurationError, match="negative"):
+        Examples(pack, np.zeros((3, 1)), split, weights=np.array([1.0, -1.0, 1.0]))
+    assert labelled(np.array([[np.nan, 1.0], [np.nan, np.nan]])).tolist() == [True, False]
+
+
+def test_a_fingerprint_is_of_the_data() -> None:
+    one, same, other = graphs(5), graphs(5), graphs(5, seed=1)
+    assert fingerprint(one) == fingerprint(same) == fingerprint(one.select(range(5)))
+    assert len({fingerprint(one), fingerprint(other), fingerprint(one.select([1, 0]))}) == 3
+    assert fingerprint(one, np.zeros(2)) != fingerprint(one, np.zeros(3)) != fingerprint(one)
