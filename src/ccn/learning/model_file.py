@@ -7,12 +7,13 @@ made and how good it was. The model is made from it by this package's own code, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ccn import sealed
-from ccn.errors import CCNError, FileError
+from ccn.errors import FileError
 from ccn.files import json_safe
 from ccn.learning.conformal import Calibration
 from ccn.learning.inputs import Inputs
@@ -49,7 +50,7 @@ def load(path: str | Path) -> Model:
     """Read a model; a file that was cut, altered or made by a newer version is refused."""
     from ccn.methods.registry import fitted_class
 
-    held = updated(sealed.read(model_path(path), _FORMS))
+    held = _read(path, tensors=True)
     data = held.data
     try:
         task, inputs = Task.from_dict(data["task"]), Inputs.from_dict(data["inputs"])
@@ -63,16 +64,47 @@ def load(path: str | Path) -> Model:
         )
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
-    except (CCNError, KeyError, TypeError, RuntimeError) as error:
+    except Exception as error:  # whatever a header that was forged makes the constructors raise
         raise FileError(
             f"{path}: written by ccn {data.get('ccn', '?')}, and this is ccn {__version__}, which cannot make its "
-            f"model ({error}); install that version to use it"
+            f"model ({type(error).__name__}: {error}); install that version to use it"
         ) from None
 
 
 def describe(path: str | Path) -> dict[str, Any]:
     """What the header of a model file says, without reading its tensors."""
-    return updated(sealed.read(model_path(path), _FORMS, tensors=False)).data
+    return _read(path, tensors=False).data
+
+
+def _read(path: str | Path, *, tensors: bool) -> sealed.Sealed:
+    """The content of a file as this version writes it; an error if its header is not that of a model."""
+    held = sealed.read(model_path(path), _FORMS, tensors=tensors)
+    try:
+        held = updated(held)
+        _check_header(held.data)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{path}: not the header of a model ({type(error).__name__}: {error}); it was altered, take another copy"
+        ) from None
+    return held
+
+
+def _check_header(data: Mapping[str, Any]) -> None:
+    """An error unless all that the commands show of a model has the types that they expect."""
+    Task.from_dict(data["task"])
+    Inputs.from_dict(data["inputs"])
+    kinds = {"ccn": str, "method": str, "settings": dict, "learned": dict, "about": dict}
+    about = {"graphs": dict, "metrics": dict, "chosen": list, "members": list, "target_columns": list, "units": list}
+    for part, expected in ((data, kinds), (data["about"], about)):
+        for key, kind in expected.items():
+            if not isinstance(part.get(key, kind()), kind):
+                raise TypeError(f"{key} is not a {kind.__name__}")
+    missing = kinds.keys() - data.keys()
+    if missing:
+        raise KeyError(min(missing))
+    scores = data["calibration"]
+    if scores is not None:
+        Calibration.from_dict(scores)
 
 
 def model_path(path: str | Path) -> Path:

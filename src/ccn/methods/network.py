@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ccn.errors import FileError
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State
@@ -96,8 +97,12 @@ class FittedNetworks(Fitted):
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
         options = unplain(data["options"])
+        members = {int(name.partition(".")[0].removeprefix("member")) for name in tensors}
+        if members != set(range(data["members"])) or not members:
+            raise FileError(f"{data['members']} networks are announced, the file has {len(members)}; do not use it")
+        _check_sizes(data["options"], tensors)
         made = []
-        for i in range(data["members"]):
+        for i in sorted(members):
             prefix = f"member{i}."
             weights = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
             kinds = {v.dtype for v in weights.values() if v.is_floating_point()}
@@ -106,6 +111,28 @@ class FittedNetworks(Fitted):
             made.append(net.eval())
         how = data.get("recipe")
         return cls(task, inputs, tuple(made), options, data["prepared"], None if how is None else from_dict(how))
+
+
+_LARGEST_ORDER = 5  # of a network in a file; the contractions of higher orders are too many to enumerate
+
+
+def _check_sizes(options: Any, tensors: Mapping[str, Tensor], name: str = "options") -> None:
+    """An error unless the sizes in the options can be those of the tensors, before a network is made from them.
+
+    Widths, channels and features are dimensions of some weight, and every level has weights of its own.
+    """
+    if isinstance(options, Mapping):
+        for key, value in options.items():
+            _check_sizes(value, tensors, str(key))
+    elif isinstance(options, list | tuple):
+        for value in options:
+            _check_sizes(value, tensors, name)
+    elif isinstance(options, int | float):
+        largest = {"order": _LARGEST_ORDER, "levels": len(tensors)}.get(name)
+        if largest is None:
+            largest = max(64, *(size for t in tensors.values() for size in t.shape))
+        if not -largest <= options <= largest:
+            raise FileError(f"{name} is {options}, which does not fit the weights in the file; do not use it")
 
 
 def seeded(module: Callable[..., nn.Module], options: Mapping[str, Any], seed: int) -> nn.Module:

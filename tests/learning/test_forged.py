@@ -1,0 +1,88 @@
+"""Model files from strangers: a right seal on a wrong header is refused in one line, quickly."""
+
+from __future__ import annotations
+
+import copy
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ccn
+from ccn import sealed
+from ccn.errors import FileError
+from ccn.learning import model_file
+
+SMILES = ["C" * i + x for i in range(1, 6) for x in "ONF"]
+FORMS = {model_file.FORM: model_file.VERSION}
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> sealed.Sealed:
+    made = ccn.CCNRegressor(epochs=1, channels=2, settings={"hidden": 4}, random_state=0).fit(SMILES, range(15))
+    return sealed.read(made.save(tmp_path_factory.mktemp("m") / "m.safetensors"), FORMS)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("learned", "options", "levels"), 2000),
+        (("learned", "options", "order"), 12),
+        (("learned", "options", "order"), [2, 2, 9]),
+        (("learned", "options", "in_features"), 10**9),
+        (("learned", "options", "out_features"), 10**9),
+        (("learned", "options", "channels"), [2, 10**9, 2]),
+        (("learned", "options", "hidden"), 10**9),
+        (("learned", "options", "adjacency_channels"), [{"type": "EdgeFeatures", "width": 10**9}]),
+        (("learned", "options", "colour"), 3),
+        (("learned", "members"), 0),
+        (("learned", "members"), 10**9),
+        (("learned", "members"), "x"),
+        (("learned", "options"), None),
+        (("learned",), []),
+        (("method",), "nothing"),
+        (("method",), 3),
+        (("task",), None),
+        (("task", "kind"), None),
+        (("task", "scale"), {"mean": "x"}),
+        (("inputs", "molecules"), "smell"),
+        (("inputs", "vertices"), {"kind": "smell"}),
+        (("calibration",), {"scores": 3}),
+        (("about",), None),
+        (("about", "metrics"), 3),
+        (("settings",), 3),
+    ],
+)
+def test_a_forged_header_is_refused(place: tuple[str, ...], value: Any, content: sealed.Sealed, tmp_path: Path) -> None:
+    data = copy.deepcopy(content.data)
+    part = data
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    path = tmp_path / "m.safetensors"
+    sealed.write(path, model_file.FORM, model_file.VERSION, content.tensors, data)
+    began = time.monotonic()
+    with pytest.raises(FileError, match=r"m\.safetensors"):
+        model_file.load(path)
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize("key", ["ccn", "method", "settings", "inputs", "task", "learned", "calibration", "about"])
+def test_a_missing_key_is_refused_by_all_who_read_headers(key: str, content: sealed.Sealed, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    data = {k: v for k, v in content.data.items() if k != key}
+    sealed.write(path, model_file.FORM, model_file.VERSION, content.tensors, data)
+    for read in (model_file.describe, model_file.load):
+        with pytest.raises(FileError, match=key):
+            read(path)
+
+
+def test_weights_of_other_shapes_are_refused(content: sealed.Sealed, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    for name, tensor in content.tensors.items():
+        if tensor.ndim:
+            sealed.write(path, model_file.FORM, model_file.VERSION, {**content.tensors, name: tensor[:0]}, content.data)
+            with pytest.raises(FileError, match="cannot make its model"):
+                model_file.load(path)
+            break
