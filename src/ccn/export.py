@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ccn.engine.bags import without_kernels
+from ccn.engine.backend import using_backend
 from ccn.errors import ConfigurationError, DependencyError
 from ccn.graphs.pack import Pack
 from ccn.models import CCN
@@ -82,7 +82,7 @@ def _checked(module: nn.Module, example: Tensor, dynamic: Any) -> torch.export.E
     was = module.training
     module.eval()
     try:
-        with without_kernels():
+        with using_backend("torch"):
             module(example)  # index maps are made now: what torch makes while it follows has no values
             made = torch.export.export(module, (example,), dynamic_shapes=dynamic)
         other = torch.rand_like(example)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.algebra.partitions import bell
+from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
 from ccn.errors import ConfigurationError, GraphError, SchemeError
@@ -215,7 +216,7 @@ class CCN(nn.Module):
         total = scheme.nbytes
         if not any(layer.self_product for layer in self.layers):
             for layer, level in zip(self.layers, scheme.levels, strict=False):
-                total += matrices.prepare(layer.plan(level), level)
+                total += prepare(layer.plan(level), level, matrices)
         return total
 
     def _check_skip(self, number: int, level: Level) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.partitions import bell
-from ccn.engine.invariants import invariants, over_graphs
+from ccn.engine.aggregate import invariants, over_graphs
 from ccn.errors import ConfigurationError
 from ccn.schemes.packed import Nodes
 

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.engine.cpu.program import PAIR_SETS, Program
+from ccn.engine.cpu.program import KINDS, PAIR_SETS, Program
 from ccn.engine.cpu.tape import WHOLE, Address, part_sizes
-from ccn.engine.maps import Restriction
+from ccn.engine.plan import QUANTITY_ORDER
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes
+from ccn.schemes.packed import Level, Nodes, Restriction
 
-__all__ = ["QUANTITY_ORDER", "Address", "Layout", "Work", "build_layout", "room", "work"]
+__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Work", "build_layout", "room", "work"]
 
 LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
 PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
-QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
-"""The order of each kind of quantity of A, as :data:`ccn.engine.cpu.program.KINDS` has them."""
+QUANTITY_ORDERS = tuple(QUANTITY_ORDER[kind] for kind in KINDS)
+"""The order of each kind of quantity of A, by its number."""
 
 
 class Layout(NamedTuple):
@@ -111,7 +111,7 @@ def build_layout(
     columns = np.zeros((3, 1 + max(restrictions, default=-1)), dtype=np.int64)
     for c, r in restrictions.items():
         columns[:, c] = number[id(r)], *value[c]
-    section = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
+    section = 1 + starts([nodes.rows(QUANTITY_ORDERS[kind]) for kind in program.sections[:, 0]])
     entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
     small: Any = np.empty(0, dtype=np.int32)
     graph_nodes, node_order = _by_graph(nodes, graphs)

@@ -5,7 +5,7 @@ What they read of a plan are the records of a :class:`~ccn.engine.cpu.tape.Tape`
 
 from __future__ import annotations
 
-from ccn.engine.cpu.layout import QUANTITY_ORDER, Layout, Work
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
 from ccn.engine.cpu.program import Program
 from ccn.engine.cpu.strided import strided
 from ccn.engine.cpu.tape import WHOLE, Address, Records, Tape, of_size
@@ -57,7 +57,7 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
         matrix, start, stride = level.matrix_of[c], level.value_start[c], level.value_stride[c]
         for node in range(len(level.size)):
             m = level.size[node]
-            at = level.section[s] + level.quantity_rows[QUANTITY_ORDER[kind], node]
+            at = level.section[s] + level.quantity_rows[QUANTITY_ORDERS[kind], node]
             for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
                 a, b = level.entry_row[e], level.entry_column[e]
                 if kind in (1, 4) and a != b:
@@ -77,7 +77,7 @@ def begin(program: Program, tape: Tape, level: Layout, node: int, values: Addres
     """Make the targets of a node zero, and note where its quantities of A begin, and which A are not zero."""
     fill(w.targets, 0, whole(of_size(tape.length, level.size[node]), 0), one - one)
     for s in range(len(program.sections)):
-        order = QUANTITY_ORDER[program.sections[s, 0]]
+        order = QUANTITY_ORDERS[program.sections[s, 0]]
         put(w.section_start, s + 1, level.section[s] + level.quantity_rows[order, node])
     for channel in range(len(level.matrix_of)):
         matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]

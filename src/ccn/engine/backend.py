@@ -1,0 +1,124 @@
+"""The forms that the engine can run a plan in, and the one place where one of them is chosen.
+
+A form is a module with the functions of :class:`Backend`. To add one (Triton, C), write the module, in a folder beside
+``engine/cpu/``, and list it in ``FORMS``; nothing else has to know. The ``torch`` form consists of PyTorch's operations
+alone: it serves everywhere, can be differentiated any number of times, and every other form falls back on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+import torch
+from torch import Tensor
+
+from ccn.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from ccn.engine.matrices import Matrices
+    from ccn.engine.plan import Plan
+    from ccn.schemes.packed import Level, Nodes
+
+__all__ = ["FORMS", "Backend", "Form", "Prepared", "choose", "using_backend"]
+
+
+class Prepared(Protocol):
+    """What a form needs of a level besides activations and weights."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept with the level."""
+        ...
+
+
+class Backend(Protocol):
+    """One form of the engine."""
+
+    def serves(self, like: Tensor, differentiable: bool) -> bool:
+        """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""
+        ...
+
+    def prepare(self, plan: Plan, level: Level, a: Matrices) -> Prepared:
+        """Build what a plan needs on a level; it is kept with the level and found there by :meth:`aggregate`."""
+        ...
+
+    def aggregate(
+        self,
+        f: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        plan: Plan,
+        level: Level,
+        a: Matrices,
+        relu: bool,
+        keep: bool,
+        graphs: int | None,
+    ) -> tuple[Tensor, Tensor]:
+        """One level; see :func:`ccn.engine.aggregate.aggregate`."""
+        ...
+
+    def invariants(self, f: Tensor, nodes: Nodes, order: int) -> Tensor:
+        """The invariants of every node's tensor; see :func:`ccn.engine.aggregate.invariants`."""
+        ...
+
+
+class Form(NamedTuple):
+    """Where a form is found, the devices that it is for (None: all) and the package that it needs besides PyTorch."""
+
+    module: str
+    devices: tuple[str, ...] | None = None
+    needs: str | None = None
+
+
+FORMS = {
+    "cpu": Form("ccn.engine.cpu.form", ("cpu",), "numba"),
+    "torch": Form("ccn.engine.torch_form"),
+}
+"""The forms by name; the first that serves is used."""
+
+_preferred: ContextVar[str | None] = ContextVar("preferred", default=None)
+
+
+@contextmanager
+def using_backend(name: str) -> Iterator[None]:
+    """Inside, the engine runs in this form where that serves, and else in PyTorch's operations.
+
+    >>> import ccn
+    >>> with using_backend("torch"):
+    ...     ccn.CCN(1, 1)([ccn.Graph([(0, 1)], n=2)]).shape
+    torch.Size([1, 1])
+    """
+    if name not in FORMS:
+        raise ConfigurationError(f"backend {name!r} is not known; choose one of {', '.join(FORMS)}")
+    before = _preferred.set(name)
+    try:
+        yield
+    finally:
+        _preferred.reset(before)
+
+
+def choose(like: Tensor, differentiable: bool = False) -> Backend:
+    """The form for such activations; ``differentiable``: gradients of A may be asked for."""
+    name = _preferred.get()
+    for form in () if _is_followed() else FORMS.values() if name is None else [FORMS[name]]:
+        if (form.devices is None or like.device.type in form.devices) and _has(form.needs):
+            backend = cast("Backend", import_module(form.module))
+            if backend.serves(like, differentiable):
+                return backend
+    return cast("Backend", import_module(FORMS["torch"].module))
+
+
+@cache
+def _has(package: str | None) -> bool:
+    return package is None or find_spec(package) is not None
+
+
+def _is_followed() -> bool:
+    """Whether PyTorch follows what is done, to compile, export or transform it: then it must be its own operations."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()

@@ -1,0 +1,203 @@
+"""The engine in PyTorch's own operations: for every device and dtype, differentiable any number of times.
+
+A level is two operations over all nodes of the batch at once, each linear in two tensors,
+
+    table  = (reduce F) W                          :class:`_Mixing`
+    output = (gather + combine(A) others) table    :class:`_Gathering`
+
+with the sparse maps of :mod:`ccn.engine.maps`. Both are gradients of trilinear forms, from which derivatives in F, W
+and A of all orders follow (:mod:`ccn.engine.trilinear`); the rest is ordinary PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ccn.engine.aggregate import over_graphs
+from ccn.engine.maps import Maps, Quantities, build_maps, build_quantities, invariant_map
+from ccn.engine.matrices import Matrices
+from ccn.engine.memory import keep_freed_memory
+from ccn.engine.mixing import mixing
+from ccn.engine.plan import Plan
+from ccn.engine.sparse import SparseMap
+from ccn.engine.trilinear import gradient
+from ccn.graphs.ragged import starts
+from ccn.schemes.packed import Level, Nodes
+
+__all__ = ["aggregate", "invariants", "prepare", "run", "serves", "structure"]
+
+
+def serves(like: Tensor, differentiable: bool) -> bool:
+    """Always."""
+    return True
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """The maps of a plan on a level, and the quantities of A that they depend on; None where these are put in."""
+
+    maps: Maps
+    quantities: Tensor | None
+
+    @property
+    def nbytes(self) -> int:
+        return self.maps.nbytes
+
+
+def prepare(plan: Plan, level: Level, a: Matrices) -> _Prepared:
+    """The maps of a plan, built once; where A is fixed its quantities are put in, and kept until it changes."""
+    device = a.batch.device
+
+    def places() -> Quantities:
+        return build_quantities(plan, level.nodes, a.restrictions(plan, level), a.value_places()).to(device)
+
+    def quantities() -> Tensor:
+        of: Quantities = a.once(level, ("quantities", plan, device), places)
+        return of.vector(a.values())
+
+    maps = structure(plan, level, a)
+    if a.needs_grad:
+        return _Prepared(maps, quantities())
+    return _Prepared(a.current(level, ("maps with A", plan), lambda: maps.at(quantities())), None)
+
+
+def structure(plan: Plan, level: Level, a: Matrices) -> Maps:
+    """The maps of a plan on a level, whatever the values of A."""
+    device = a.batch.device
+
+    def build() -> Maps:
+        if device.type == "cpu":
+            keep_freed_memory()
+        return build_maps(plan, level, a.restrictions(plan, level)).to(device)
+
+    maps: Maps = a.once(level, ("maps", plan, device), build)
+    return maps
+
+
+@dataclass(frozen=True)
+class _Mixing:
+    """The form ``<g, (reduce F) W>``: children's tensors, reduced and mixed, stage after stage of the plan.
+
+    ``rows[g]`` is the number of rows of order g. Only F is kept for the gradient: its reductions are made again.
+    """
+
+    plan: Plan
+    reduce: SparseMap | None
+    rows: tuple[int, ...]
+
+    def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
+        """The table, from F and W; the gradient of F, from that of the table and W; or that of W."""
+        assert v is not None
+        stages = self.plan.stages
+        if i == 0:
+            table = u.new_empty(sum(self.rows[s.order] * len(s.slots) for s in stages), v.numel() // self._blocks(u))
+            for t, x, w in self._stages(table, self._reduced(u), v):
+                torch.mm(x, w, out=t)
+            return table
+        if i == 1:
+            counts = [n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)]
+            g_x = u.new_zeros(sum(counts), v.numel() // self._blocks(u))
+            for t, x, w in self._stages(u.contiguous(), g_x, v):
+                x.addmm_(t, w.t())
+            return g_x if self.reduce is None else self.reduce.back(g_x)
+        g_w = u.new_empty(self._blocks(u) * v.shape[1])
+        for t, x, w in self._stages(u.contiguous(), self._reduced(v), g_w):
+            torch.mm(x.t(), t, out=w)
+        return g_w
+
+    def _blocks(self, u: Tensor) -> int:
+        """The numbers of all mixing matrices, for each channel of the tensor that u is not."""
+        return sum((s.end - s.first) * len(s.slots) for s in self.plan.stages) * u.shape[1]
+
+    def _reduced(self, f: Tensor) -> Tensor:
+        """The reductions of all orders, order after order: rows (row of order g, reduction)."""
+        return f.contiguous() if self.reduce is None else self.reduce.product(f)
+
+    def _stages(self, table: Tensor, x: Tensor, w: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """The rows of the table, the reductions and the matrix of each stage, as views."""
+        width, out = x.shape[1], table.shape[1]
+        edge = starts([n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)])
+        orders = [
+            x[a:b].view(n, (b - a) // max(1, n) * width)
+            for n, (a, b) in zip(self.rows, pairwise(edge.tolist()), strict=True)
+        ]
+        t = m = 0
+        for s in self.plan.stages:
+            rows, numbers = self.rows[s.order] * len(s.slots), (s.end - s.first) * len(s.slots) * width * out
+            matrix = w[m : m + numbers].view((s.end - s.first) * width, -1)
+            yield (
+                table[t : t + rows].view(-1, matrix.shape[1]),
+                orders[s.order][:, s.first * width : s.end * width],
+                matrix,
+            )
+            t, m = t + rows, m + numbers
+
+
+@dataclass(frozen=True)
+class _Gathering:
+    """The form ``<g, (gather(q) + combine(q) others) table>``: over parent-child pairs, then within a node, with A."""
+
+    maps: Maps
+
+    def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
+        """The output, from the table and q; the gradient of the table, from that of the output and q; or that of q."""
+        gather, others, combine = self.maps.gather, self.maps.others, self.maps.combine
+        if i == 2:
+            assert v is not None
+            result = gather.sums(u, v)
+            return result if others is None or combine is None else result.add_(combine.sums(u, others.product(v)))
+        if others is None or combine is None:
+            return gather.product(u, v) if i == 0 else gather.back(u, v)
+        if i == 0:
+            return combine.product(others.product(u), v).add_(gather.product(u, v))
+        return others.back(combine.back(u, v)).add_(gather.back(u, v))
+
+
+def aggregate(
+    f: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    plan: Plan,
+    level: Level,
+    a: Matrices,
+    relu: bool,
+    keep: bool,
+    graphs: int | None,
+) -> tuple[Tensor, Tensor]:
+    """One level; see :func:`ccn.engine.aggregate.aggregate`."""
+    made = prepare(plan, level, a)
+    return run(f, weight, bias, plan, level, made.maps, made.quantities, relu, graphs)
+
+
+def run(
+    f: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    plan: Plan,
+    level: Level,
+    maps: Maps,
+    quantities: Tensor | None,
+    relu: bool,
+    graphs: int | None,
+) -> tuple[Tensor, Tensor]:
+    """One level by its maps, and the quantities of A unless they are put in."""
+    rows = tuple(level.below.rows(g) for g in range(plan.order_in + 1))
+    table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
+    y = gradient(_Gathering(maps), 0, table, quantities)
+    y += bias
+    if relu:
+        y = y.relu_()
+    read = invariants(y, level.nodes, plan.order_out)
+    return y, read if graphs is None else over_graphs(read, level.nodes, graphs)
+
+
+def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
+    """The invariants of every node's tensor; see :func:`ccn.engine.aggregate.invariants`."""
+    device = f.device
+    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order).to(device))
+    return gradient(read, 0, f, None).view(len(nodes), -1)
