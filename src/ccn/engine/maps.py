@@ -154,14 +154,14 @@ def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes) -
         m = run.m
         blocks = [_places(r.kept, m)[:, None] + _places(r.summed, m) for r in of]  # (m^g, entries) each
         length = np.array([b.shape[1] for b in blocks], np.int32)
-        stride = np.array([sum(m**a for a in r.centre) for r in of], np.int32)  # of the centre's place
-        centre = nodes.centre[run.first : run.end].astype(np.int32)[:, None]
-        there: NDArray[np.bool_] = (centre >= 0) | (stride == 0)  # (nodes, reductions)
-        base = nodes.row_start(k)[run.first : run.end, None].astype(np.int32) + np.maximum(centre, 0) * stride
-        column: Index = np.repeat(base, length, axis=1)[:, None] + np.concatenate(blocks, axis=1)
+        stride: Index = np.array([sum(m**a for a in r.centre) for r in of], np.int32)  # of the centre's place
+        centre: Index = nodes.centre[run.first : run.end, None].astype(np.int32)
+        there = (centre >= 0) | (stride == 0)  # (nodes, reductions)
+        base = nodes.row_start(k)[run.first : run.end, None].astype(np.int32) + centre.clip(0) * stride
+        column = np.repeat(base, length, axis=1)[:, None] + np.concatenate(blocks, axis=1)
         if not there.all():
             column = column[np.broadcast_to(np.repeat(there, length, axis=1)[:, None], column.shape)]
-        columns.append(column.reshape(-1))
+        columns.append(column.reshape(-1).astype(np.int32, copy=False))
         counts.append(np.repeat((length * there)[:, None], len(blocks[0]), axis=1).reshape(-1))
     column, start = np.concatenate(columns), np.cumsum(np.concatenate(counts), dtype=np.int64)
     return SparseMap.of(sp.csr_array((np.ones(len(column), np.int8), column, start), (len(start) - 1, nodes.rows(k))))
