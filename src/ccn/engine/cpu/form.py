@@ -22,7 +22,7 @@ from torch.nn import Parameter
 from ccn.algebra.partitions import bell
 from ccn.engine import torch_form
 from ccn.engine.cpu import kernels, steps
-from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, room, work
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, program
 from ccn.engine.cpu.tape import invariant_records, part_sizes, tape
 from ccn.engine.cpu.workspace import workspace
@@ -126,7 +126,7 @@ class _Call:
         one = _one(self.prepared.values)
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
-        lengths = room(self.program, self.layout, n, c)
+        lengths = work_lengths(self.program, self.layout, n, c)
         held = workspace(threads, sum(lengths), self.prepared.values.dtype)
         records = tape(self.plan, self.layout.sizes, n, c)
         left = count()
