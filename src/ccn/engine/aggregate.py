@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.partitions import bell
-from ccn.engine.backend import choose
+from ccn.engine.backend import Job, choose
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Plan
 from ccn.schemes.packed import Level, Nodes
@@ -29,7 +29,7 @@ __all__ = ["aggregate", "invariants", "over_graphs", "prepare"]
 def prepare(plan: Plan, level: Level, a: Matrices) -> int:
     """Build what a plan needs on a level, which keeps it; returns its bytes."""
     like = torch.empty(0, dtype=a.dtype, device=a.batch.device)
-    return choose(like, a.needs_grad).prepare(plan, level, a).nbytes
+    return choose(like, a.needs_grad).prepare(plan, level, a)
 
 
 def aggregate(
@@ -49,11 +49,12 @@ def aggregate(
     the nodes, (nodes, Bell(k') * out), or their sums over so many ``graphs``. Under autocast the work is done in the
     dtype of the weights.
     """
-    kind = f.device.type
-    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
-        with torch.autocast(kind, enabled=False):
-            return aggregate(f.to(weight.dtype), weight, bias, plan, level, a, relu, keep, graphs)
-    return choose(f, a.needs_grad).aggregate(f, weight, bias, plan, level, a, relu, keep, graphs)
+    job, kind = Job(plan, level, a, relu, keep, graphs), f.device.type
+    if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
+        return choose(f, a.needs_grad).aggregate(f, weight, bias, job)
+    with torch.autocast(kind, enabled=False):
+        f = f.to(weight.dtype)
+        return choose(f, a.needs_grad).aggregate(f, weight, bias, job)
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:

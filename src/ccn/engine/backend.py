@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,16 +26,27 @@ if TYPE_CHECKING:
     from ccn.engine.plan import Plan
     from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["FORMS", "Backend", "Form", "Prepared", "choose", "using_backend"]
+__all__ = ["FORMS", "Backend", "Form", "Job", "choose", "using_backend"]
 
 
-class Prepared(Protocol):
-    """What a form needs of a level besides activations and weights."""
+@dataclass(frozen=True)
+class Job:
+    """One level to compute.
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that are kept with the level."""
-        ...
+    Attributes:
+        plan, level, a: what is computed, on which nodes, with which channels of A.
+        relu: apply a ReLU to the result.
+        keep: the activations are wanted, not their invariants alone.
+        graphs: the number of graphs that invariants are summed over; None: they are wanted for each node.
+
+    """
+
+    plan: Plan
+    level: Level
+    a: Matrices
+    relu: bool = False
+    keep: bool = True
+    graphs: int | None = None
 
 
 class Backend(Protocol):
@@ -44,27 +56,16 @@ class Backend(Protocol):
         """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""
         ...
 
-    def prepare(self, plan: Plan, level: Level, a: Matrices) -> Prepared:
-        """Build what a plan needs on a level; it is kept with the level and found there by :meth:`aggregate`."""
+    def prepare(self, plan: Plan, level: Level, a: Matrices) -> int:
+        """Build what a plan needs on a level, which keeps it for :meth:`aggregate`; returns its bytes."""
         ...
 
-    def aggregate(
-        self,
-        f: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        plan: Plan,
-        level: Level,
-        a: Matrices,
-        relu: bool,
-        keep: bool,
-        graphs: int | None,
-    ) -> tuple[Tensor, Tensor]:
-        """One level; see :func:`ccn.engine.aggregate.aggregate`."""
+    def aggregate(self, f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+        """Activations, which may have no rows unless they are wanted, and invariants."""
         ...
 
     def invariants(self, f: Tensor, nodes: Nodes, order: int) -> Tensor:
-        """The invariants of every node's tensor; see :func:`ccn.engine.aggregate.invariants`."""
+        """(nodes, Bell(order) * channels) the invariants of every node's tensor."""
         ...
 
 

@@ -6,7 +6,7 @@
 
 ``gather`` and ``others`` lead over parent-child pairs to the rows of the output and to those of the other targets,
 target after target; ``combine`` leads from these to the output, within a node. The values of their entries are
-quantities of A (:class:`Quantities`).
+quantities of A (:func:`quantity_places`).
 
 Everything is written down by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
 """
@@ -17,13 +17,12 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ccn.algebra.partitions import set_partitions
 from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slot, Target
@@ -32,7 +31,7 @@ from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run
 
-__all__ = ["Maps", "Quantities", "build_maps", "build_quantities", "invariant_map"]
+__all__ = ["Maps", "build_maps", "invariant_map", "quantity_places"]
 
 Index = NDArray[np.int32]
 Piece = tuple[Index, Index, Index | None]
@@ -41,8 +40,7 @@ Piece = tuple[Index, Index, Index | None]
 SMALL = 2048  # patterns of up to so many entries are kept, since batches share them
 
 
-@dataclass(frozen=True)
-class Maps:
+class Maps(NamedTuple):
     """The maps of a plan on a level; see the module's docstring.
 
     ``reduce`` is None where X is F itself; ``others`` and ``combine`` are None where the output is the only target.
@@ -50,23 +48,15 @@ class Maps:
 
     reduce: SparseMap | None
     gather: SparseMap
-    others: SparseMap | None
-    combine: SparseMap | None
+    others: SparseMap | None = None
+    combine: SparseMap | None = None
 
     @property
     def nbytes(self) -> int:
-        return sum(s.nbytes for s in vars(self).values() if s is not None)
-
-    def to(self, device: torch.device) -> Maps:
-        """The maps on a device."""
-        return Maps(*(None if s is None else s.to(device) for s in vars(self).values()))  # type: ignore[arg-type]
-
-    def at(self, quantities: Tensor) -> Maps:
-        """The maps with the values that they have for these quantities of A."""
-        return Maps(*(None if s is None else s.at(quantities) for s in vars(self).values()))  # type: ignore[arg-type]
+        return sum(s.nbytes for s in self if s is not None)
 
 
-def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -> Maps:
+def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], device: torch.device) -> Maps:
     """The maps of a plan on a level; ``restrictions`` are those of the channels of A."""
     nodes, below, k = level.nodes, level.below, plan.order_in
     table = starts([below.rows(stage.order) * len(stage.slots) for stage in plan.stages])
@@ -78,7 +68,7 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -
             "batch; use smaller batches, a lower order or fewer levels"
         )
     identity = sum(plan.reductions, ()) == (Reduction.identity(k),)
-    reduce = None if identity else _reducing(plan.reductions, k, below)
+    reduce = None if identity else _reducing(plan.reductions, k, below, device)
     output: list[Piece] = []
     others: list[Piece] = []
     runs: dict[str, list[_PairRun]] = {}
@@ -92,34 +82,29 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -
             for run in runs[slot.pairs]:
                 column = at + i + below.row_start(stage.order)[run.child] * len(stage.slots)
                 pieces.append(_gathered(slot, run, nodes, first, start, column, len(stage.slots)))
-    gather = _joined((nodes.rows(plan.order_out), int(table[-1])), output, quantities)
-    if len(plan.targets) == 1:
-        return Maps(reduce, gather, None, None)
     combine = [
         _combined(target, plan.order_out, nodes, run, first, restrictions.get(target.channel), int(start))
         for target, start in zip(plan.targets[1:], rows, strict=False)
         for run in nodes.runs
     ]
+
+    def joined(rows: int, columns: int, pieces: Sequence[Piece]) -> SparseMap:
+        """One map from pieces whose places are all different, so that nothing needs to be summed."""
+        empty = np.empty(0, np.int32)
+        row = np.concatenate([empty, *(r for r, _, _ in pieces)], dtype=np.int32)
+        column = np.concatenate([empty, *(c for _, c, _ in pieces)], dtype=np.int32)
+        number = np.concatenate([empty, *(np.zeros_like(r) if w is None else w for r, _, w in pieces)], dtype=np.int32)
+        matrix = sp.coo_array((number, (row, column)), shape=(rows, columns))
+        matrix.has_canonical_format = True
+        return SparseMap.of(matrix.tocsr(), device, quantities if number.any() else 0)
+
+    gather = joined(nodes.rows(plan.order_out), int(table[-1]), output)
+    if len(plan.targets) == 1:
+        return Maps(reduce, gather)
+    height = int(rows[-1])
     return Maps(
-        reduce,
-        gather,
-        _joined((int(rows[-1]), int(table[-1])), others, quantities),
-        _joined((nodes.rows(plan.order_out), int(rows[-1])), combine, quantities),
+        reduce, gather, joined(height, int(table[-1]), others), joined(nodes.rows(plan.order_out), height, combine)
     )
-
-
-def _joined(shape: tuple[int, int], pieces: Sequence[Piece], quantities: int) -> SparseMap:
-    """One map from pieces whose places are all different, so that nothing needs to be summed."""
-    total = sum(len(p[0]) for p in pieces)
-    row, column, data = (np.empty(total, np.int32) for _ in range(3))
-    at = 0
-    for r, c, w in pieces:
-        end = at + len(r)
-        row[at:end], column[at:end], data[at:end] = r, c, 0 if w is None else w
-        at = end
-    matrix = sp.coo_array((data, (row, column)), shape=shape)
-    matrix.has_canonical_format = True
-    return SparseMap.of(matrix.tocsr(), quantities if data.any() else 0)
 
 
 # --- reductions and invariants: sums within one tensor
@@ -142,7 +127,7 @@ def _all_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
 _small_places = functools.lru_cache(maxsize=1024)(_all_places)
 
 
-def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes) -> SparseMap:
+def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes, device: torch.device) -> SparseMap:
     """From tensors of order k to rows (row of the reduced tensor, reduction), for the reductions of each order.
 
     Among nodes of one size the pattern is the same but for the place of the centre, and a node without one has no
@@ -164,13 +149,14 @@ def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes) -
         columns.append(column.reshape(-1).astype(np.int32, copy=False))
         counts.append(np.repeat((length * there)[:, None], len(blocks[0]), axis=1).reshape(-1))
     column, start = np.concatenate(columns), np.cumsum(np.concatenate(counts), dtype=np.int64)
-    return SparseMap.of(sp.csr_array((np.ones(len(column), np.int8), column, start), (len(start) - 1, nodes.rows(k))))
+    matrix = sp.csr_array((np.ones(len(column), np.int8), column, start), (len(start) - 1, nodes.rows(k)))
+    return SparseMap.of(matrix, device)
 
 
-def invariant_map(nodes: Nodes, order: int) -> SparseMap:
+def invariant_map(nodes: Nodes, order: int, device: torch.device) -> SparseMap:
     """From rows of tensors to rows (node, invariant): one sum for each set partition of the axes."""
     partitions = list(set_partitions(range(order)))[::-1]
-    return _reducing([[Reduction((), groups, ()) for groups in partitions]], order, nodes)
+    return _reducing([[Reduction((), groups, ()) for groups in partitions]], order, nodes, device)
 
 
 # --- gathering over parent-child pairs
@@ -293,37 +279,15 @@ def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Se
     return dict(zip(sections, start.tolist(), strict=False)), int(start[-1])
 
 
-@dataclass(frozen=True)
-class Quantities:
-    """Where every restricted entry of A is added to make the vector of quantities that a plan needs.
-
-    ``vector = [1, ...]`` holds, section after section, per node the total or trace of ``A|part``, per
-    place its row sums, column sums or diagonal, and ``A|part`` itself (row place fastest).
-    """
-
-    length: int
-    entry: Tensor
-    target: Tensor
-
-    @property
-    def nbytes(self) -> int:
-        return self.entry.nbytes + self.target.nbytes
-
-    def to(self, device: torch.device) -> Quantities:
-        """The same on a device."""
-        return Quantities(self.length, self.entry.to(device), self.target.to(device))
-
-    def vector(self, values: Tensor) -> Tensor:
-        """The quantities from the values of all entries of all channels; differentiable."""
-        one = values.new_zeros(self.length)
-        one[0] = 1
-        return one.index_add(0, self.target, values.index_select(0, self.entry))
-
-
-def build_quantities(
+def quantity_places(
     plan: Plan, nodes: Nodes, restrictions: dict[int, Restriction], value: dict[int, tuple[int, int]]
-) -> Quantities:
-    """The quantities of a plan; ``value[c] = (start, stride)`` says where the values of channel c's entries are."""
+) -> tuple[Int, Int, int]:
+    """Which entry of A is added to which quantity that a plan needs, and how many quantities there are.
+
+    The vector of quantities is 1 and then, section after section, per node the total or trace of ``A|part``, per place
+    its row sums, column sums or diagonal, and ``A|part`` itself (row place fastest). ``value[c] = (start, stride)``
+    says where the values of the entries of channel c are among those of all channels.
+    """
     first, length = _section_start(plan.sections, nodes)
     source, target = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for kind, c in plan.sections:
@@ -339,4 +303,4 @@ def build_quantities(
         start, stride = value[c]
         source.append(start + stride * r.entry[chosen])
         target.append(first[kind, c] + at[chosen])
-    return Quantities(length, *(torch.from_numpy(np.concatenate(x)) for x in (source, target)))
+    return np.concatenate(source), np.concatenate(target), length

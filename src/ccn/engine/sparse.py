@@ -1,25 +1,23 @@
 """Sparse maps between packed rows.
 
-A :class:`SparseMap` S says which rows are added up; the value of each of its entries is 1, a fixed number, or a
-component of a vector q (quantities of A). It is the trilinear form
+A :class:`SparseMap` S says which rows are added up; the value of each of its entries is 1 or a component of a vector q
+(quantities of A). It is the trilinear form
 
     <g, S(q) x> = sum over entries e of q[number_e] <g[row_e], x[column_e]>,
 
 whose gradient in g is the product ``S(q) x``, that in x the product ``S(q)^T g`` with the transposed map, and that in q
-the sums of ``<g[row_e], x[column_e]>``. On CPUs and GPUs alike each is one kernel of PyTorch's ``embedding_bag``, over
-int32 indices, and the values of the entries alone are as many as the entries.
+the sums of ``<g[row_e], x[column_e]>``. On CPUs and GPUs alike each is one kernel of PyTorch's ``embedding_bag`` over
+int32 indices, and nothing but the values is as long as the entries.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 import torch.nn.functional as nnf
-from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = ["SparseMap"]
@@ -27,66 +25,50 @@ __all__ = ["SparseMap"]
 _SUM = 0  # how a bag is reduced, in the number that the kernels of embedding_bag take
 
 
-@dataclass(frozen=True)
-class _Entries:
+class _Entries(NamedTuple):
     """Entries row by row.
 
     Attributes:
         column: (entries,) the row that each entry reads.
         start: (rows+1,) first entry of each row.
         number: (entries,) where the value of each entry stands in q; None if all values are 1.
-        fixed: (entries,) the values, where they are known.
 
     """
 
     column: Tensor
     start: Tensor
     number: Tensor | None
-    fixed: Tensor | None = None
-
-    @property
-    def nbytes(self) -> int:
-        return sum(x.nbytes for x in vars(self).values() if x is not None)
-
-    def to(self, device: torch.device) -> _Entries:
-        return _Entries(*(None if x is None else x.to(device) for x in vars(self).values()))  # type: ignore[arg-type]
-
-    def at(self, q: Tensor) -> _Entries:
-        return self if self.number is None else replace(self, number=None, fixed=q.index_select(0, self.number))
 
     def product(self, x: Tensor, q: Tensor | None) -> Tensor:
         if not len(self.column):
             return x.new_zeros(len(self.start) - 1, x.shape[1])
-        values = self.fixed if self.number is None or q is None else q.index_select(0, self.number)
+        values = None if self.number is None or q is None else q.index_select(0, self.number)
         return nnf.embedding_bag(
             self.column, x.contiguous(), self.start, mode="sum", per_sample_weights=values, include_last_offset=True
         )
 
 
-@dataclass(frozen=True)
-class SparseMap:
+class SparseMap(NamedTuple):
     """A sparse map and its transpose, both by rows; ``length`` is that of q, 0 where the map does not depend on it."""
 
     entries: _Entries
     transposed: _Entries
-    length: int = 0
+    length: int
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, length: int = 0) -> SparseMap:
+    def of(cls, matrix: sp.csr_array, device: torch.device, length: int = 0) -> SparseMap:
         """From a compressed matrix, whose data are numbers of a q of this length; if that is 0, they are ignored."""
 
         def entries(x: Any) -> _Entries:
-            return _Entries(_int32(x.indices), _int32(x.indptr), _int32(x.data) if length else None)
+            arrays = (torch.from_numpy(a.astype(np.int32, copy=False)) for a in (x.indices, x.indptr, x.data))
+            column, start, number = (a.to(device) for a in arrays)
+            return _Entries(column, start, number if length else None)
 
         return cls(entries(matrix), entries(matrix.tocsc()), length)
 
     @property
     def nbytes(self) -> int:
-        return self.entries.nbytes + self.transposed.nbytes
-
-    def to(self, device: torch.device) -> SparseMap:
-        """The map on a device."""
-        return replace(self, entries=self.entries.to(device), transposed=self.transposed.to(device))
+        return sum(x.nbytes for x in (*self.entries, *self.transposed) if x is not None)
 
     def product(self, x: Tensor, q: Tensor | None = None) -> Tensor:
         """``S(q) x``; q may be left out where S does not depend on it."""
@@ -98,7 +80,7 @@ class SparseMap:
 
     def sums(self, g: Tensor, x: Tensor) -> Tensor:
         """For each number of q the sum of ``<g[row_e], x[column_e]>`` over the entries e that have it."""
-        column, start, number = self.entries.column, self.entries.start, self.entries.number
+        column, start, number = self.entries
         if number is None or not len(column):
             return g.new_zeros(self.length)
         row = torch.repeat_interleave(torch.diff(start)).to(column.dtype)
@@ -107,17 +89,9 @@ class SparseMap:
         )
         return g.new_zeros(self.length).index_add(0, number, dot)
 
-    def at(self, q: Tensor) -> SparseMap:
-        """The map with the values that it has at this q."""
-        return SparseMap(self.entries.at(q), self.transposed.at(q))
-
     def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
         """The gradient of ``<g, S(q) x>`` in g, x or q."""
         if i == 2:
             assert v is not None
             return self.sums(u, v)
         return self.product(u, v) if i == 0 else self.back(u, v)
-
-
-def _int32(x: NDArray[Any]) -> Tensor:
-    return torch.from_numpy(x.astype(np.int32, copy=False))

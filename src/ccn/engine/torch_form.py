@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from ccn.engine.aggregate import over_graphs
-from ccn.engine.maps import Maps, Quantities, build_maps, build_quantities, invariant_map
+from ccn.engine.backend import Job
+from ccn.engine.maps import Maps, build_maps, invariant_map, quantity_places
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import keep_freed_memory
 from ccn.engine.mixing import mixing
@@ -29,7 +30,7 @@ from ccn.engine.trilinear import gradient
 from ccn.graphs.ragged import starts
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "invariants", "prepare", "run", "serves", "structure"]
+__all__ = ["aggregate", "invariants", "prepare", "run", "serves"]
 
 
 def serves(like: Tensor, differentiable: bool) -> bool:
@@ -37,46 +38,41 @@ def serves(like: Tensor, differentiable: bool) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """The maps of a plan on a level, and the quantities of A that they depend on; None where these are put in."""
-
-    maps: Maps
-    quantities: Tensor | None
-
-    @property
-    def nbytes(self) -> int:
-        return self.maps.nbytes
+def prepare(plan: Plan, level: Level, a: Matrices) -> int:
+    """Build the maps of a plan and the quantities of A that their values are."""
+    return _structure(plan, level, a).nbytes + _quantities(plan, level, a).nbytes
 
 
-def prepare(plan: Plan, level: Level, a: Matrices) -> _Prepared:
-    """The maps of a plan, built once; where A is fixed its quantities are put in, and kept until it changes."""
-    device = a.batch.device
-
-    def places() -> Quantities:
-        return build_quantities(plan, level.nodes, a.restrictions(plan, level), a.value_places()).to(device)
-
-    def quantities() -> Tensor:
-        of: Quantities = a.once(level, ("quantities", plan, device), places)
-        return of.vector(a.values())
-
-    maps = structure(plan, level, a)
-    if a.needs_grad:
-        return _Prepared(maps, quantities())
-    return _Prepared(a.current(level, ("maps with A", plan), lambda: maps.at(quantities())), None)
-
-
-def structure(plan: Plan, level: Level, a: Matrices) -> Maps:
-    """The maps of a plan on a level, whatever the values of A."""
+def _structure(plan: Plan, level: Level, a: Matrices) -> Maps:
+    """The maps of a plan on a level, built once: they do not depend on the values of A."""
     device = a.batch.device
 
     def build() -> Maps:
         if device.type == "cpu":
             keep_freed_memory()
-        return build_maps(plan, level, a.restrictions(plan, level)).to(device)
+        return build_maps(plan, level, a.restrictions(plan, level), device)
 
     maps: Maps = a.once(level, ("maps", plan, device), build)
     return maps
+
+
+def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
+    """The vector of quantities of A, kept until A changes, or made anew where gradients flow through it."""
+    device = a.batch.device
+
+    def places() -> tuple[Tensor, Tensor, int]:
+        source, target, length = quantity_places(plan, level.nodes, a.restrictions(plan, level), a.value_places())
+        return torch.from_numpy(source).to(device), torch.from_numpy(target).to(device), length
+
+    def build() -> Tensor:
+        source, target, length = a.once(level, ("quantity places", plan, device), places)
+        values = a.values()
+        one = torch.zeros(length, dtype=values.dtype, device=device)
+        one[0] = 1
+        return one.index_add(0, target, values.index_select(0, source))
+
+    vector: Tensor = a.current(level, ("quantities", plan), build)
+    return vector
 
 
 @dataclass(frozen=True)
@@ -158,46 +154,27 @@ class _Gathering:
         return others.back(combine.back(u, v)).add_(gather.back(u, v))
 
 
-def aggregate(
-    f: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    plan: Plan,
-    level: Level,
-    a: Matrices,
-    relu: bool,
-    keep: bool,
-    graphs: int | None,
-) -> tuple[Tensor, Tensor]:
-    """One level; see :func:`ccn.engine.aggregate.aggregate`."""
-    made = prepare(plan, level, a)
-    return run(f, weight, bias, plan, level, made.maps, made.quantities, relu, graphs)
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+    """One level: activations and invariants."""
+    return run(f, weight, bias, job, _quantities(job.plan, job.level, job.a))
 
 
-def run(
-    f: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    plan: Plan,
-    level: Level,
-    maps: Maps,
-    quantities: Tensor | None,
-    relu: bool,
-    graphs: int | None,
-) -> tuple[Tensor, Tensor]:
-    """One level by its maps, and the quantities of A unless they are put in."""
-    rows = tuple(level.below.rows(g) for g in range(plan.order_in + 1))
+def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -> tuple[Tensor, Tensor]:
+    """One level with these quantities of A."""
+    maps = _structure(job.plan, job.level, job.a)
+    plan, nodes = job.plan, job.level.nodes
+    rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
     table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
     y = gradient(_Gathering(maps), 0, table, quantities)
     y += bias
-    if relu:
+    if job.relu:
         y = y.relu_()
-    read = invariants(y, level.nodes, plan.order_out)
-    return y, read if graphs is None else over_graphs(read, level.nodes, graphs)
+    read = invariants(y, nodes, plan.order_out)
+    return y, read if job.graphs is None else over_graphs(read, nodes, job.graphs)
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
-    """The invariants of every node's tensor; see :func:`ccn.engine.aggregate.invariants`."""
+    """The invariants of every node's tensor."""
     device = f.device
-    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order).to(device))
+    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
     return gradient(read, 0, f, None).view(len(nodes), -1)

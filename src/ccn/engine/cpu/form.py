@@ -21,6 +21,7 @@ from torch.nn import Parameter
 
 from ccn.algebra.partitions import bell
 from ccn.engine import torch_form
+from ccn.engine.backend import Job
 from ccn.engine.cpu import kernels, steps
 from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, program
@@ -48,14 +49,15 @@ class _Prepared(NamedTuple):
     values: Tensor
     quantities: Tensor
 
-    @property
-    def nbytes(self) -> int:
-        arrays = sum(x.nbytes for x in self.layout if isinstance(x, np.ndarray))
-        return arrays + self.values.nbytes + self.quantities.nbytes
+
+def prepare(plan: Plan, level: Level, a: Matrices) -> int:
+    """Build the layout of a level and what a plan needs of A."""
+    layout, *tensors = _prepared(plan, level, a)
+    return sum(x.nbytes for x in (*layout, *tensors) if isinstance(x, np.ndarray | Tensor))
 
 
-def prepare(plan: Plan, level: Level, a: Matrices) -> _Prepared:
-    """The layout of a level, built once, and what a plan needs of A, kept until A changes."""
+def _prepared(plan: Plan, level: Level, a: Matrices) -> _Prepared:
+    """The layout, built once, and what a plan needs of A, kept until A changes."""
     layout: Layout = a.once(
         level,
         ("layout", plan),
@@ -101,14 +103,9 @@ def _shares(level: Layout) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Call:
-    """What forward and backward of one call share: the arguments of :func:`aggregate` that are not tensors."""
+    """What forward and backward of one call share."""
 
-    plan: Plan
-    level: Level
-    a: Matrices
-    relu: bool
-    keep: bool
-    graphs: int | None
+    job: Job
     program: Program
     prepared: _Prepared
 
@@ -118,8 +115,7 @@ class _Call:
 
     def in_torch(self, f: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
         """The same call by PyTorch's operations."""
-        maps, q = torch_form.structure(self.plan, self.level, self.a), self.prepared.quantities
-        return torch_form.run(f, weight, bias, self.plan, self.level, maps, q, self.relu, self.graphs)
+        return torch_form.run(f, weight, bias, self.job, self.prepared.quantities)
 
     def run(self, kernel: Any, n: int, c: int, *fixed: Any, own: Sequence[Tensor] = ()) -> None:
         """Run a kernel in threads on all graphs; ``own`` has a row for each share. Tensors go by address."""
@@ -128,7 +124,7 @@ class _Call:
         threads = min(len(shares), torch.get_num_threads())
         lengths = work_lengths(self.program, self.layout, n, c)
         held = workspace(threads, sum(lengths), self.prepared.values.dtype)
-        records = tape(self.plan, self.layout.sizes, n, c)
+        records = tape(self.job.plan, self.layout.sizes, n, c)
         left = count()
 
         def take(thread: int) -> None:
@@ -138,7 +134,7 @@ class _Call:
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
                 size = (one.itemsize,) if own else ()
                 level = (self.program, records, self.layout)
-                kernel(*level, *shares[i], *address, *size, self.graphs is not None, memory, one)
+                kernel(*level, *shares[i], *address, *size, self.job.graphs is not None, memory, one)
 
         # This thread works too: one that only waits would be woken beside one that works.
         others = [_pool(threads - 1).submit(take, thread) for thread in range(1, threads)]
@@ -165,14 +161,16 @@ class _Aggregate(torch.autograd.Function):
         ctx.call = call
         ctx.set_materialize_grads(False)
         n, c, rows = f.shape[1], len(bias), int(call.layout.rows[-1])
-        given, mixed = f.detach().contiguous(), mixing(call.plan, weight.detach())
-        out = f.new_empty(rows if call.keep else 0, c)
-        results = len(call.layout.size) if call.graphs is None else call.graphs
+        given, mixed = f.detach().contiguous(), mixing(call.job.plan, weight.detach())
+        out = f.new_empty(rows if call.job.keep else 0, c)
+        results = len(call.layout.size) if call.job.graphs is None else call.job.graphs
         result = f.new_zeros(results, bell(call.program.order_out) * c)
-        later = call.relu and any(ctx.needs_input_grad)
-        mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.keep else None
-        kept = out if call.keep else None
-        call.run(kernels.forward, n, c, given, n, mixed, bias.detach().contiguous(), c, call.relu, kept, mask, result)
+        later = call.job.relu and any(ctx.needs_input_grad)
+        mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.job.keep else None
+        kept = out if call.job.keep else None
+        call.run(
+            kernels.forward, n, c, given, n, mixed, bias.detach().contiguous(), c, call.job.relu, kept, mask, result
+        )
         ctx.save_for_backward(f, weight, bias, mixed, kept if later else None, mask)
         return out, result
 
@@ -180,13 +178,13 @@ class _Aggregate(torch.autograd.Function):
     def backward(ctx: Any, g_out: Tensor | None, g_result: Tensor | None) -> tuple[Tensor | None, ...]:
         call: _Call = ctx.call
         f, weight, bias, mixed, out, mask = ctx.saved_tensors
-        g_out = g_out if call.keep else None
+        g_out = g_out if call.job.keep else None
         if g_out is None and g_result is None:
             return None, None, None, None
         if torch.is_grad_enabled():
             return None, *_differentiable(call.in_torch, (f, weight, bias), (g_out, g_result))
         n, c = f.shape[1], len(bias)
-        transposed = mixed.index_select(0, _transposition(call.plan, n, c))
+        transposed = mixed.index_select(0, _transposition(call.job.plan, n, c))
         g_out, g_result = (None if g is None else g.contiguous() for g in (g_out, g_result))
         given = f.contiguous()
         g_f = torch.empty_like(given) if ctx.needs_input_grad[1] else None
@@ -194,7 +192,7 @@ class _Aggregate(torch.autograd.Function):
         own = f.new_zeros(shares, len(mixed)), f.new_zeros(shares, c)
         call.run(kernels.backward, n, c, given, n, transposed, c, out, mask, g_out, g_result, g_f, own=own)
         g_mixed, g_bias = (x.sum(0) for x in own)
-        return None, g_f, mixing_gradient(call.plan, g_mixed, weight), g_bias
+        return None, g_f, mixing_gradient(call.job.plan, g_mixed, weight), g_bias
 
 
 def _differentiable(
@@ -209,19 +207,9 @@ def _differentiable(
     return [next(found) if x.requires_grad else None for x in given]
 
 
-def aggregate(
-    f: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    plan: Plan,
-    level: Level,
-    a: Matrices,
-    relu: bool,
-    keep: bool,
-    graphs: int | None,
-) -> tuple[Tensor, Tensor]:
-    """One level; see :func:`ccn.engine.aggregate.aggregate`. Without ``keep`` there are no rows of activations."""
-    call = _Call(plan, level, a, relu, keep, graphs, program(plan), prepare(plan, level, a))
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+    """One level: activations, which have no rows unless they are wanted, and invariants."""
+    call = _Call(job, program(job.plan), _prepared(job.plan, job.level, job.a))
     result: tuple[Tensor, Tensor] = _Aggregate.apply(call, f, weight, bias)  # type: ignore[no-untyped-call]
     return result
 
@@ -256,6 +244,6 @@ def _read(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> No
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
-    """The invariants of every node's tensor; see :func:`ccn.engine.aggregate.invariants`."""
+    """The invariants of every node's tensor."""
     result: Tensor = _Invariants.apply(f, nodes, order)  # type: ignore[no-untyped-call]
     return result

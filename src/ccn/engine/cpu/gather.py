@@ -91,7 +91,7 @@ def _placed(
 ) -> None:
     """One slot of all pairs that are laid out; for all (x, p, r) of a pair with anchor at s, or back,
 
-    ``target[t + step p + step_1 r + step_stack s] += q[at + q_step p + q_step_1 r + q_step_stack s] * table[row + jump x]``.
+    target[t + step p + step_1 r + step_stack s] += q[at + q_step p + q_step_1 r + q_step_stack s] table[row + jump x]
     """
     no_inline()
     g, jump = integer(record, 0), integer(record, 3)
