@@ -17,7 +17,7 @@ def _loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["ccn", "ccn.cli"])
+@pytest.mark.parametrize("module", ["ccn", "ccn.algebra", "ccn.cli"])
 def test_importing_loads_neither_torch_nor_anything_heavy(module: str) -> None:
     loaded = _loaded(f"import {module}")
     assert "ccn" in loaded

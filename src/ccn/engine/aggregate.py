@@ -1,4 +1,4 @@
-"""One level of a whole batch, without tensors of order k+1: what layers call, whatever the form.
+"""One level of a batch, without tensors of order k+1: what layers call, whatever the form.
 
 ``aggregate`` computes the same as :func:`ccn.reference.aggregate` at every node,
 

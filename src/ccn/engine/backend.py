@@ -70,7 +70,7 @@ class Backend(Protocol):
 
 
 class Form(NamedTuple):
-    """Where a form is found, the devices that it is for (None: all) and the package that it needs besides PyTorch."""
+    """The module of a form, the devices that it is for (None: all) and the package that it needs besides PyTorch."""
 
     module: str
     devices: tuple[str, ...] | None = None
@@ -121,5 +121,5 @@ def _has(package: str | None) -> bool:
 
 
 def _is_followed() -> bool:
-    """Whether PyTorch follows what is done, to compile, export or transform it: then it must be its own operations."""
+    """Whether PyTorch traces or transforms what is done (compile, export, torch.func): it knows only its operations."""
     return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()

@@ -41,7 +41,7 @@ def level_bytes(sizes: Int, order: int, channels: int, itemsize: int) -> float:
 
 
 def available_bytes(device: torch.device) -> int | None:
-    """Free memory, or None where it cannot be told."""
+    """Free memory, or None where it is unknown."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     try:

@@ -11,7 +11,7 @@ which nothing of order k+1 appears. For each contraction the plan says
    order at most k', with a weight made of A where an axis of A meets only T;
 4. how the target is **combined** into the output: it is the output itself (the first target), it is spread
    along new axes, or A multiplies it where an axis of A survives: along one axis (``Q[.., u] = sum_p R[.., p]
-   A[u, p]``, one R for all contractions of this kind), by its row or column sums, or as a whole.
+   A[u, p]``, one R for all contractions of this kind), by its row or column sums, or as a matrix.
 
 Contractions that agree for the declared class of A land in one cell of the mixing matrices, and
 those that vanish in none: ``all`` is reduced to ``distinct`` before anything runs.
@@ -152,11 +152,11 @@ class Plan:
         return plan_text(self)
 
     def __hash__(self) -> int:
-        """Of all of it, found once: what is kept for a plan is looked up several times in every step."""
+        """The hash of all fields, computed once: caches look plans up several times in every step."""
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the hash, which is another one in every process."""
+        """Without the hash, which differs between processes."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The engine in PyTorch's own operations: for every device and dtype, differentiable any number of times.
+"""The engine in PyTorch's operations: for every device and dtype, differentiable any number of times.
 
 A level is two operations over all nodes of the batch at once, each linear in two tensors,
 

@@ -22,7 +22,7 @@ class Activation:
 
     ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
     with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
-    over each graph, where they were found in passing.
+    over each graph, where they were computed in the same pass.
     """
 
     data: Tensor

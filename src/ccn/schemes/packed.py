@@ -1,4 +1,4 @@
-"""The composition schemes of a whole batch, packed: who is whose child, and where its atoms stand.
+"""The composition schemes of a batch, packed: who is whose child, and where its atoms stand.
 
 Per level the nodes are stored **in order of part size**, so that the activations of one size lie
 together as one dense array ``(nodes, m, .., m, channels)`` and nothing is ever padded. All arrays

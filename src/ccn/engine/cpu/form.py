@@ -117,8 +117,8 @@ class _Call:
         """The same call by PyTorch's operations."""
         return torch_form.run(f, weight, bias, self.job, self.prepared.quantities)
 
-    def run(self, kernel: Any, n: int, c: int, *fixed: Any, own: Sequence[Tensor] = ()) -> None:
-        """Run a kernel in threads on all graphs; ``own`` has a row for each share. Tensors go by address."""
+    def run(self, kernel: Any, n: int, c: int, *fixed: Any, per_share: Sequence[Tensor] = ()) -> None:
+        """Run a kernel in threads on all graphs; tensors ``per_share`` have a row for each share of them."""
         one = _one(self.prepared.values)
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
@@ -130,9 +130,9 @@ class _Call:
         def take(thread: int) -> None:
             memory = work(self.program, self.layout, lengths, held[thread].data_ptr(), one.itemsize)
             while (i := next(left)) < len(shares):
-                values = (self.prepared.values, self.prepared.quantities, *fixed, *(x[i] for x in own))
+                values = (self.prepared.values, self.prepared.quantities, *fixed, *(x[i] for x in per_share))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-                size = (one.itemsize,) if own else ()
+                size = (one.itemsize,) if per_share else ()
                 level = (self.program, records, self.layout)
                 kernel(*level, *shares[i], *address, *size, self.job.graphs is not None, memory, one)
 
@@ -189,9 +189,9 @@ class _Aggregate(torch.autograd.Function):
         given = f.contiguous()
         g_f = torch.empty_like(given) if ctx.needs_input_grad[1] else None
         shares = len(_shares(call.layout))
-        own = f.new_zeros(shares, len(mixed)), f.new_zeros(shares, c)
-        call.run(kernels.backward, n, c, given, n, transposed, c, out, mask, g_out, g_result, g_f, own=own)
-        g_mixed, g_bias = (x.sum(0) for x in own)
+        sums = f.new_zeros(shares, len(mixed)), f.new_zeros(shares, c)
+        call.run(kernels.backward, n, c, given, n, transposed, c, out, mask, g_out, g_result, g_f, per_share=sums)
+        g_mixed, g_bias = (x.sum(0) for x in sums)
         return None, g_f, mixing_gradient(call.job.plan, g_mixed, weight), g_bias
 
 

@@ -1,4 +1,4 @@
-"""A program for parts of every size and for so many channels: all that a kernel would else work out at every node.
+"""A program for parts of every size and for so many channels: all that a kernel would otherwise work out at every node.
 
 A record says how one piece of a program moves at a node of m atoms: how many numbers it goes ahead where an index along
 an axis goes ahead by one, and where it begins. Records are consecutive integers, kernels read them by address: what a
@@ -60,8 +60,8 @@ class Tape(NamedTuple):
 @inlined
 def of_size(records: Records, m: int) -> Address:
     """The first record of parts of m atoms."""
-    found: int = records.first + records.every * integer(records.number, m)
-    return found
+    address: int = records.first + records.every * integer(records.number, m)
+    return address
 
 
 def part_sizes(*present: Int) -> Int:
