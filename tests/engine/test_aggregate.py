@@ -246,23 +246,6 @@ def test_any_number_of_channels(channels: int) -> None:
     _check([random_graph(n, rng, weighted=True) for n in (4, 1)], channels=channels)
 
 
-def test_threads_share_a_batch() -> None:
-    rng = np.random.default_rng(6)
-    graphs = [random_graph(int(n), rng) for n in rng.integers(1, 8, 12)]
-    net = ccn.CCN(3, 2, channels=4).double()
-    found = []
-    before = torch.get_num_threads()
-    try:
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            out = net(graphs)
-            found.append([out, *torch.autograd.grad(out.square().sum(), list(net.parameters()))])
-    finally:
-        torch.set_num_threads(before)
-    for a, b in zip(*found, strict=True):
-        assert _relative(a, b) <= TOLERANCE
-
-
 def _star(leaves: int, seed: int) -> ccn.Graph:
     rng = np.random.default_rng(seed)
     features = torch.from_numpy(rng.normal(size=(leaves + 1, 2)))
