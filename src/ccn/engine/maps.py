@@ -62,11 +62,7 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], d
     table = starts([below.rows(stage.order) * len(stage.slots) for stage in plan.stages])
     rows = starts([0, *(nodes.rows(t.order) for t in plan.targets[1:])])[1:]  # of the other targets
     first, quantities = _section_start(plan.sections, nodes)
-    if max(table[-1], rows[-1], nodes.rows(plan.order_out), quantities) > np.iinfo(np.int32).max:
-        raise ConfigurationError(
-            f"an order-{plan.order_out} level on this batch has {nodes.rows(plan.order_out):,} rows, too many for one "
-            "batch; use smaller batches, a lower order or fewer levels"
-        )
+    _check_int32(max(table[-1], rows[-1], nodes.rows(plan.order_out), quantities), plan.order_out)
     identity = sum(plan.reductions, ()) == (Reduction.identity(k),)
     reduce = None if identity else _reducing(plan.reductions, k, below, device)
     output: list[Piece] = []
@@ -90,6 +86,7 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], d
 
     def joined(rows: int, columns: int, pieces: Sequence[Piece]) -> SparseMap:
         """One map from pieces whose places are all different, so that nothing needs to be summed."""
+        _check_int32(sum(len(p[0]) for p in pieces), plan.order_out)
         empty = np.empty(0, np.int32)
         row = np.concatenate([empty, *(r for r, _, _ in pieces)], dtype=np.int32)
         column = np.concatenate([empty, *(c for _, c, _ in pieces)], dtype=np.int32)
@@ -105,6 +102,15 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], d
     return Maps(
         reduce, gather, joined(height, int(table[-1]), others), joined(nodes.rows(plan.order_out), height, combine)
     )
+
+
+def _check_int32(count: int, order: int) -> None:
+    """Raise an error if a map has more rows or entries than its indices can count."""
+    if count > np.iinfo(np.int32).max:
+        raise ConfigurationError(
+            f"a level of order {order} on this batch needs a map of {count:,} rows or entries, more than 2^31; "
+            "use smaller batches, a lower order or fewer levels"
+        )
 
 
 # --- reductions and invariants: sums within one tensor

@@ -236,7 +236,7 @@ class Aggregation(nn.Module):
         return scale, norm.bias - norm.running_mean * scale
 
     def plan(self, level: Level) -> Plan:
-        """The plan of this layer on a level."""
+        """The plan of this layer on a level; it prints as the steps that are computed."""
         if level.of_atoms not in self._plans:
             maps = (*self.contractions, *self.contractions_free)
             self._plans[level.of_atoms] = plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
