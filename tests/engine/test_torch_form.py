@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from torch.autograd import gradgradcheck
+from torch.autograd import forward_ad, gradgradcheck
 from torch.autograd.gradcheck import GradcheckError
 
 import ccn
@@ -95,21 +95,30 @@ def test_the_gradient_is_of_the_forward_pass_though_weights_have_changed_since()
 
 
 def test_transforms_of_functions() -> None:
-    net = ccn.CCN(3, 2, channels=3).double()
-    graphs = [random_graph(n, np.random.default_rng(n)) for n in (4, 2)]
+    """Also nested, in forward mode, and of what is only built inside of them."""
+    net = ccn.CCN(3, 1, channels=13, nonlinearity="tanh").double()  # a number for which nothing has been built
+    b = ccn.batch([random_graph(n, np.random.default_rng(n), weighted=True) for n in (4, 2)])
     given = {name: p.detach() for name, p in net.named_parameters()}
 
-    def loss(parameters: dict[str, Tensor]) -> Tensor:
-        out: Tensor = torch.func.functional_call(net, parameters, (graphs,))
+    def loss(changed: dict[str, Tensor]) -> Tensor:
+        out: Tensor = torch.func.functional_call(net, {**given, **changed}, (b,))
         return out.square().sum()
 
+    def of_bias(bias: Tensor) -> Tensor:
+        return loss({"layers.1.bias": bias})
+
+    bias = given["layers.1.bias"]
+    hessian = torch.func.hessian(of_bias)(bias)
+    torch.testing.assert_close(hessian, torch.func.jacrev(torch.func.jacrev(of_bias))(bias))
+    torch.testing.assert_close(torch.func.vmap(of_bias)(torch.stack([bias, -bias]))[1], of_bias(-bias))
+    with forward_ad.dual_level():
+        slope = forward_ad.unpack_dual(of_bias(forward_ad.make_dual(bias, torch.ones_like(bias)))).tangent
     gradients = torch.func.grad(loss)(given)
-    net(graphs).square().sum().backward()
+    torch.testing.assert_close(slope, gradients["layers.1.bias"].sum())
+    with using_backend("torch"):
+        net(b).square().sum().backward()
     for name, p in net.named_parameters():
         torch.testing.assert_close(gradients[name], p.grad)
-    several = {name: torch.stack([p, 2 * p]) for name, p in given.items()}
-    each = torch.stack([loss({name: p[i] for name, p in several.items()}) for i in range(2)])
-    torch.testing.assert_close(torch.func.vmap(loss)(several), each)
 
 
 def test_shapes_on_the_meta_device() -> None:

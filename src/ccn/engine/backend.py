@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from ccn.errors import ConfigurationError
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ccn.engine.plan import Plan
     from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["FORMS", "Backend", "Form", "Job", "choose", "using_backend"]
+__all__ = ["FORMS", "Backend", "Form", "Job", "choose", "is_transformed", "plain_tensors", "using_backend"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def using_backend(name: str) -> Iterator[None]:
 def choose(like: Tensor, differentiable: bool = False) -> Backend:
     """The form for such activations; ``differentiable``: gradients of A may be asked for."""
     name = _preferred.get()
-    for form in () if _is_followed() else FORMS.values() if name is None else [FORMS[name]]:
+    for form in () if _is_traced() else FORMS.values() if name is None else [FORMS[name]]:
         if (form.devices is None or like.device.type in form.devices) and _has(form.needs):
             backend = cast("Backend", import_module(form.module))
             if backend.serves(like, differentiable):
@@ -120,6 +121,18 @@ def _has(package: str | None) -> bool:
     return package is None or find_spec(package) is not None
 
 
-def _is_followed() -> bool:
-    """Whether PyTorch traces or transforms what is done (compile, export, torch.func): it knows only its operations."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+def _is_traced() -> bool:
+    """Whether PyTorch follows what is done, operation by operation: compile, export, torch.func, forward mode."""
+    return torch.compiler.is_compiling() or is_transformed() or forward_ad._current_level >= 0
+
+
+def is_transformed() -> bool:
+    """Whether this is inside of a transform of ``torch.func``."""
+    return torch._C._are_functorch_transforms_active()
+
+
+@contextmanager
+def plain_tensors() -> Iterator[None]:
+    """Inside, new tensors can be kept for later, whatever the mode: inference, recording, a transform of torch.func."""
+    with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
+        yield

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ccn.engine.backend import plain_tensors
 from ccn.engine.plan import Plan
 from ccn.graphs.ragged import Int, starts
 
@@ -15,7 +16,7 @@ __all__ = ["mixing", "mixing_gradient"]
 
 
 @lru_cache(maxsize=256)
-@torch.inference_mode(False)  # what a prediction builds first serves training later
+@plain_tensors()
 def _places(plan: Plan, out: int, width: int, device: torch.device) -> tuple[Tensor, Tensor, int]:
     """For each number of W that counts: its place in W, its place among all mixing matrices, and how long these are."""
     o, w = np.arange(out), np.arange(width)[:, None]

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from ccn.engine.aggregate import over_graphs
-from ccn.engine.backend import Job
+from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.maps import Maps, build_maps, invariant_map, quantity_places
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import keep_freed_memory
@@ -166,7 +166,7 @@ def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -
     rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
     table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
     y = gradient(_Gathering(maps), 0, table, quantities)
-    y += bias
+    y = y + bias
     if job.relu:
         y = y.relu_()
     read = invariants(y, nodes, plan.order_out)
@@ -176,5 +176,6 @@ def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor."""
     device = f.device
-    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
+    build = plain_tensors()(lambda: invariant_map(nodes, order, device))
+    read: SparseMap = nodes.cached(("invariants", order, device), build)
     return gradient(read, 0, f, None).view(len(nodes), -1)

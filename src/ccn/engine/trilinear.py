@@ -39,6 +39,7 @@ class _Gradient(torch.autograd.Function):
         ctx.t, ctx.i, u, v = inputs
         _, _, ctx.u_needed, ctx.v_needed = ctx.needs_input_grad
         ctx.save_for_backward(u if ctx.v_needed else None, v)
+        ctx.save_for_forward(u, v)
 
     @staticmethod
     def backward(ctx: Any, h: Tensor) -> tuple[None, None, Tensor | None, Tensor | None]:
@@ -49,6 +50,13 @@ class _Gradient(torch.autograd.Function):
             return gradient(ctx.t, of, *((h, x) if ctx.i < other else (x, h)))
 
         return None, None, found(j, k, v) if ctx.u_needed else None, found(k, j, u) if ctx.v_needed else None
+
+    @staticmethod
+    def jvp(ctx: Any, _t: None, _i: None, du: Tensor | None, dv: Tensor | None) -> Any:
+        """The derivative in a direction."""
+        u, v = ctx.saved_tensors
+        parts = [gradient(ctx.t, ctx.i, *x) for x, d in (((du, v), du), ((u, dv), dv)) if d is not None]
+        return sum(parts[1:], start=parts[0])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, t: Trilinear, i: int, u: Tensor, v: Tensor | None) -> tuple[Tensor, int]:

@@ -21,7 +21,7 @@ from torch.nn import Parameter
 
 from ccn.algebra.partitions import bell
 from ccn.engine import torch_form
-from ccn.engine.backend import Job
+from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.cpu import kernels, steps
 from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, program
@@ -144,7 +144,7 @@ class _Call:
 
 
 @lru_cache(maxsize=256)
-@torch.inference_mode(False)
+@plain_tensors()
 def _transposition(plan: Plan, n: int, c: int) -> Tensor:
     """The places of all mixing matrices, each transposed."""
     places, start = [np.empty(0, np.int64)], 0
