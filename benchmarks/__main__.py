@@ -180,11 +180,9 @@ def real() -> list[Row]:
 def _work(net: ccn.CCN, b: ccn.Batch) -> float:
     """The work that a step should be linear in: entries of parent-child pairs, of nodes, and of A within parts."""
     total = 0.0
-    from ccn.engine.maps import restrict
-
     for level in ccn.schemes.composition(b, net.scheme, net.levels).levels:
         k, m = net.orders[1], level.nodes.size
-        nnz = np.diff(restrict(level, b.entries).start)
+        nnz = np.diff(level.restrict(b.entries).start)
         total += float((level.below.size[level.stacked.child] ** k).sum() + (m**k).sum() + (nnz * m ** (k - 1)).sum())
     return total
 

@@ -70,6 +70,7 @@ import json, resource, sys, threading, time
 import torch
 torch.set_num_threads(1)
 import ccn
+from ccn.engine.cpu.workspace import release
 from benchmarks.measure import build
 from benchmarks.work import generated
 from benchmarks.yardsticks import training_step
@@ -79,7 +80,7 @@ b = ccn.batch(graphs)
 maps = build(net, graphs)
 with torch.no_grad():
     activations = sum(a.data.numel() * 4 for a in net.activations(b))
-ccn.engine.scratch.release()
+release()
 small = ccn.batch(graphs[:2])
 peaks = []
 def watch():
@@ -90,7 +91,7 @@ def resident():
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * resource.getpagesize()
 training_step(lambda: net(small), list(net.parameters()))()  # libraries allocate and import what they need once
-ccn.engine.scratch.release()
+release()
 before = resident()
 threading.Thread(target=watch, daemon=True).start()
 training_step(lambda: net(b), list(net.parameters()))()

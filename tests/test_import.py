@@ -18,7 +18,7 @@ def _loaded(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize("module", ["ccn", "ccn.cli"])
+@pytest.mark.parametrize("module", ["ccn", "ccn.algebra", "ccn.cli"])
 def test_importing_loads_neither_torch_nor_anything_heavy(module: str) -> None:
     loaded = _loaded(f"import {module}")
     assert "ccn" in loaded

@@ -1,7 +1,7 @@
 """Export to ``torch.export`` and ONNX, as far as the operators allow, checked against the original.
 
-A composition scheme is made from each graph by array code outside torch, so that a whole network cannot be
-exported for graphs not known yet. What can be is exported here: the head, from the invariant embedding of
+A composition scheme is made from each graph by array code outside torch, so that a network cannot be
+exported for graphs that are not known yet. What can be is exported here: the head, from the invariant embedding of
 any number of graphs (:meth:`ccn.CCN.embed`) to the outputs; and the network for graphs of a fixed structure,
 from their vertex features to the outputs, which is what a sensor net or one molecule under study needs.
 Either program runs without ccn; it is saved with ``torch.export.save``, or as ONNX with :func:`write_onnx`.
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ccn.engine.bags import without_kernels
+from ccn.engine.backend import using_backend
 from ccn.errors import ConfigurationError, DependencyError
 from ccn.graphs.pack import Pack
 from ccn.models import CCN
@@ -36,7 +36,7 @@ def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
 
     Edge weights and edge features are those of the graphs given.
     """
-    b = Pack.of(graphs).batch()  # one of its own: what torch follows stays in its caches
+    b = Pack.of(graphs).batch()  # a new one: what torch traces stays in its caches
 
     class Fixed(nn.Module):
         def __init__(self) -> None:
@@ -45,9 +45,9 @@ def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
             self.training = net.training
 
         def forward(self, features: Tensor) -> Tensor:
-            own = b.to(features.device)
-            own.features = features
-            out: Tensor = self.net(own)
+            moved = b.to(features.device)
+            moved.features = features
+            out: Tensor = self.net(moved)
             return out
 
     return _checked(Fixed(), b.features.to(net.embedding.weight.dtype), None)
@@ -82,8 +82,8 @@ def _checked(module: nn.Module, example: Tensor, dynamic: Any) -> torch.export.E
     was = module.training
     module.eval()
     try:
-        with without_kernels():
-            module(example)  # index maps are made now: what torch makes while it follows has no values
+        with using_backend("torch"):
+            module(example)  # index maps are built now: what is built while torch traces has no values
             made = torch.export.export(module, (example,), dynamic_shapes=dynamic)
         other = torch.rand_like(example)
         same = torch.allclose(made.module()(other), module(other), rtol=1e-5, atol=1e-6)

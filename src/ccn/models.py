@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ccn.algebra.contractions import Contraction, MatrixClass
 from ccn.algebra.partitions import bell
+from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
 from ccn.errors import ConfigurationError, GraphError, SchemeError
@@ -100,8 +101,8 @@ class CCN(nn.Module):
         head_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        in_features, out_features = _whole("in_features", in_features, 1), _whole("out_features", out_features, 1)
-        levels = _whole("levels", levels, 0)
+        in_features, out_features = _integer("in_features", in_features, 1), _integer("out_features", out_features, 1)
+        levels = _integer("levels", levels, 0)
         if not callable(scheme):
             raise ConfigurationError(f"scheme={scheme!r}: give a function from a graph to its ccn.Scheme")
         if not isinstance(adjacency_channels, Sequence):
@@ -146,7 +147,7 @@ class CCN(nn.Module):
             for i in range(levels)
         )
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
-        widths = [_whole("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
+        widths = [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
         self.head = _head(
             _Rescale(self.orders, self.channels),
             sum(self.readout_widths),
@@ -206,8 +207,7 @@ class CCN(nn.Module):
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.
 
-        The network does so by itself when it first sees a batch. Done before, in a thread of its own, it costs the
-        network no time.
+        The network does so by itself when it first sees a batch; a background thread can do it in advance.
         """
         b = self._batch(graphs)
         scheme = self._composition(b)
@@ -215,7 +215,7 @@ class CCN(nn.Module):
         total = scheme.nbytes
         if not any(layer.self_product for layer in self.layers):
             for layer, level in zip(self.layers, scheme.levels, strict=False):
-                total += matrices.prepare(layer.plan(level), level)
+                total += prepare(layer.plan(level), level, matrices)
         return total
 
     def _check_skip(self, number: int, level: Level) -> None:
@@ -285,14 +285,14 @@ def _head(
     return nn.Sequential(*(layer for layer in (*layers, nn.Linear(width, out)) if layer is not None))
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    """A whole number of any kind as an int."""
+def _integer(name: str, value: Any, least: int) -> int:
+    """An integer of any type as an int."""
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or number < least:
-        raise ConfigurationError(f"{name}={value!r}: it must be a whole number of at least {least}")
+        raise ConfigurationError(f"{name}={value!r}: it must be an integer of at least {least}")
     return number
 
 
@@ -302,7 +302,7 @@ def _per_level(name: str, value: Any, count: int, least: int | None = None) -> l
     values = list(value) if listed else [value] * count
     if len(values) != count:
         raise ConfigurationError(f"{name}={value}: give one value, or {count} of them for this number of levels")
-    return values if least is None else [_whole(name, v, least) for v in values]
+    return values if least is None else [_integer(name, v, least) for v in values]
 
 
 def _choices(value: Choice | Sequence[Choice], levels: int) -> list[Choice]:

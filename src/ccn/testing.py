@@ -17,16 +17,9 @@ from torch import Tensor, nn
 from ccn.algebra.operations import permute
 from ccn.graphs.graph import Graph, batch
 from ccn.layers.activation import Activation
+from ccn.schemes.invariance import random_permutation
 
 __all__ = ["assert_covariant", "random_graph", "random_molecule_like", "random_permutation"]
-
-
-def random_permutation(n: int, rng: np.random.Generator) -> list[int]:
-    """A permutation of n things that is not the identity, where there is one."""
-    sigma = rng.permutation(n)
-    while n > 1 and (sigma == np.arange(n)).all():
-        sigma = rng.permutation(n)
-    return [int(i) for i in sigma]
 
 
 def random_graph(
@@ -119,7 +112,7 @@ def assert_covariant(
 
 
 def _compare_level(number: int, before: Activation, after: Activation, sigma: Any, rtol: float) -> None:
-    """Every node of one level: found again by its renamed part and anchor, its tensor permuted along."""
+    """Every node of one level: matched by its renamed part and anchor, its tensor permuted accordingly."""
 
     def key(a: Activation, v: int, rename: Any) -> tuple[int, ...]:
         anchor = int(a.nodes.anchor[a.nodes.storage[v]])
@@ -136,7 +129,7 @@ def _compare_level(number: int, before: Activation, after: Activation, sigma: An
                 f"level {number}: node {v} has no counterpart; the scheme is not permutation invariant"
             )
         if len(nodes) > 1:
-            continue  # several nodes with one part: which is which cannot be told here
+            continue  # several nodes with one part: they cannot be told apart
         place = {a: i for i, a in enumerate(after.part(nodes[0]))}
         pi = [place[int(sigma[a])] for a in before.part(v)]
         _close(f"level {number}, node {v}", permute(before.node(v), pi), after.node(nodes[0]), rtol)

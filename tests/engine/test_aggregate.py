@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 import ccn
 from ccn import reference
+from ccn.engine.backend import FORMS, using_backend
 from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
 from ccn.schemes import Balls, Clusters, Neighbourhoods, rings
 from ccn.testing import random_graph
@@ -41,8 +41,8 @@ def _check(graphs: Sequence[ccn.Graph], seed: int = 0, **options: Any) -> None:
     oracle = reference.forward(net, graphs)
     probe = torch.randn_like(oracle)
     expected_gradients = torch.autograd.grad((oracle * probe).sum(), wanted, allow_unused=True)
-    for compiled in (True, False):
-        with patch("ccn.engine.bags._numba", return_value=compiled):
+    for form in FORMS:
+        with using_backend(form):
             _compare(graphs, net.activations(graphs), levels_of)
             ours = net(graphs)
             assert _relative(ours, oracle) <= TOLERANCE
@@ -219,12 +219,6 @@ def test_random_networks_on_random_graphs(
     _check(graphs, seed, order=order, adjacency=adjacency, own=own, scheme=Neighbourhoods(closed=closed))
 
 
-def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    graphs = _graphs(7)
-    monkeypatch.setattr("ccn.schemes.packed.BLOCK_ROWS", 1)
-    _check(graphs)
-
-
 def test_all_and_distinct_are_the_same_functions() -> None:
     """Moving each weight of `all` to its representative gives a network of `distinct` with equal output."""
     from ccn.algebra.contractions import reduce
@@ -253,23 +247,6 @@ def test_any_number_of_channels(channels: int) -> None:
     _check([random_graph(n, rng, weighted=True) for n in (4, 1)], channels=channels)
 
 
-def test_threads_share_a_batch() -> None:
-    rng = np.random.default_rng(6)
-    graphs = [random_graph(int(n), rng) for n in rng.integers(1, 8, 12)]
-    net = ccn.CCN(3, 2, channels=4).double()
-    found = []
-    before = torch.get_num_threads()
-    try:
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            out = net(graphs)
-            found.append([out, *torch.autograd.grad(out.square().sum(), list(net.parameters()))])
-    finally:
-        torch.set_num_threads(before)
-    for a, b in zip(*found, strict=True):
-        assert _relative(a, b) <= TOLERANCE
-
-
 def _star(leaves: int, seed: int) -> ccn.Graph:
     rng = np.random.default_rng(seed)
     features = torch.from_numpy(rng.normal(size=(leaves + 1, 2)))
@@ -285,8 +262,8 @@ def test_large_parts_beside_small_ones(order: int) -> None:
     net = ccn.CCN(2, 2, order=order, levels=1, channels=2).double()
     _redraw(net, order)
     found = []
-    for compiled in (True, False):
-        with patch("ccn.engine.bags._numba", return_value=compiled):
+    for form in FORMS:
+        with using_backend(form):
             out = net(graphs)
             found.append([out, *torch.autograd.grad(out.pow(2).sum(), list(net.parameters()))])
     for ours, other in zip(*found, strict=True):

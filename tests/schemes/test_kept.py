@@ -8,7 +8,6 @@ import torch
 
 import ccn
 from ccn import Pack
-from ccn.engine.maps import restrict
 from ccn.graphs.adjacency import Power, Weights
 from ccn.schemes.generators import Balls, Neighbourhoods, composition
 from ccn.schemes.kept import keep
@@ -45,7 +44,7 @@ def test_batches_have_the_structure_that_is_made_from_the_graphs(options: dict[s
             for name in ("stacked", "free", "own"):
                 for field in ("parent", "child", "stack", "start", "place"):
                     assert np.array_equal(getattr(getattr(one, name), field), getattr(getattr(other, name), field))
-            r, s = restrict(one, a.entries), restrict(other, b.entries)
+            r, s = one.restrict(a.entries), other.restrict(b.entries)
             for field in ("start", "row", "column", "entry"):
                 assert np.array_equal(getattr(r, field), getattr(s, field))
 

@@ -112,9 +112,9 @@ def test_a_scheme_is_drawn_with_its_parts_to_svg_or_png_only(tmp_path: Path, suf
 
 
 def test_parts_anchors_and_names_must_fit() -> None:
-    with pytest.raises(SchemeError, match="whole numbers"):
+    with pytest.raises(SchemeError, match="integers"):
         Scheme([[0.7], [1.2], [0, 1]], [(), (), (0, 1)])  # type: ignore[list-item]
-    with pytest.raises(SchemeError, match="whole numbers"):
+    with pytest.raises(SchemeError, match="integers"):
         Scheme([(0,)], [()], anchors=["a"])  # type: ignore[list-item]
     with pytest.raises(SchemeError, match="a leaf's anchor is its atom 0"):
         Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)], anchors=[1, None, None])

@@ -1,9 +1,8 @@
-"""The packed engine: contraction plans, their index maps on a batch, and the aggregation itself."""
+"""The packed engine: a plan of a layer's contractions, and the forms that run it on a batch."""
 
-from ccn.engine.aggregate import aggregate
-from ccn.engine.invariants import invariants
-from ccn.engine.maps import Maps, build_maps
+from ccn.engine.aggregate import aggregate, invariants
+from ccn.engine.backend import using_backend
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Plan, plan
 
-__all__ = ["Maps", "Matrices", "Plan", "aggregate", "build_maps", "invariants", "plan"]
+__all__ = ["Matrices", "Plan", "aggregate", "invariants", "plan", "using_backend"]

@@ -1,165 +1,171 @@
-"""Index maps: a plan on the nodes of a batch, as sparse matrices between dense stages.
+"""A plan on the nodes of a batch, as sparse maps between dense stages.
 
-The **table** holds, for every child entry and slot, one row of mixed channels. Two matrices lead from it to
-the output: ``gather``, from table rows to the rows of all targets, over parent-child pairs; and ``combine``, from
-the rows of the targets other than the output to those of the output, within a node. Target rows are numbered
-block by block of the nodes, in each block first those of the output, so that a block goes through both while it
-is in cache. Each matrix also stands transposed, for the gradient. The values of their entries are entries of a
-vector of quantities of A (:class:`MatrixQuantities`).
+    X      = reduce F              order after order, rows (row of the child, reduction)
+    table  = X W                   stage after stage, rows (row of the child, slot)
+    output = gather table + combine (others table)
 
-Built by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
+``gather`` and ``others`` lead over parent-child pairs to the rows of the output and to those of the other targets,
+target after target; ``combine`` leads from these to the output, within a node. The values of their entries are
+quantities of A (:func:`quantity_places`).
+
+Everything is written down by broadcasting over nodes of one size: no loop over graphs, nodes or edges.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from ccn.engine.bags import Bag, int32
-from ccn.engine.plan import STACK, Plan, Section, Slot, Target
-from ccn.engine.reductions import BlockReductions, Index, build_reductions, places
+from ccn.algebra.partitions import set_partitions
+from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slot, Target
+from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Block, Level, Nodes, Pairs, Run
+from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run
 
-__all__ = ["Maps", "Matrix", "MatrixQuantities", "Restriction", "build_maps", "build_quantities", "restrict"]
+__all__ = ["Maps", "build_maps", "invariant_map", "quantity_places"]
+
+Index = NDArray[np.int32]
+Piece = tuple[Index, Index, Index | None]
+"""Some entries of a map: row, column, and place of the value among the quantities of A (None: the value is 1)."""
+
+SMALL = 2048  # patterns of up to so many entries are kept, since batches share them
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """A sparse matrix cut into bags of rows, and for each bag the places of its entries' values in the vector of
-    quantities (None: all are 1).
+class Maps(NamedTuple):
+    """The maps of a plan on a level; see the module's docstring.
+
+    ``reduce`` is None where X is F itself; ``others`` and ``combine`` are None where the output is the only target.
     """
 
-    bags: list[Bag]
-    numbers: list[Tensor | None]
-
-    def to(self, device: torch.device) -> Matrix:
-        """The same on another device."""
-        return Matrix([b.to(device) for b in self.bags], [None if n is None else n.to(device) for n in self.numbers])
+    reduce: SparseMap | None
+    gather: SparseMap
+    others: SparseMap | None = None
+    combine: SparseMap | None = None
 
     @property
     def nbytes(self) -> int:
-        numbers = sum(n.numel() * n.element_size() for n in self.numbers if n is not None)
-        return numbers + sum(bag.nbytes for bag in self.bags)
+        return sum(s.nbytes for s in self if s is not None)
 
 
-@dataclass
-class Maps:
-    """The matrices of a plan on a level; see the module's docstring.
+def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], device: torch.device) -> Maps:
+    """The maps of a plan on a level; ``restrictions`` are those of the channels of A."""
+    nodes, below, k = level.nodes, level.below, plan.order_in
+    table = starts([below.rows(stage.order) * len(stage.slots) for stage in plan.stages])
+    rows = starts([0, *(nodes.rows(t.order) for t in plan.targets[1:])])[1:]  # of the other targets
+    first, quantities = _section_start(plan.sections, nodes)
+    _check_int32(max(table[-1], rows[-1], nodes.rows(plan.order_out), quantities), plan.order_out)
+    identity = sum(plan.reductions, ()) == (Reduction.identity(k),)
+    reduce = None if identity else _reducing(plan.reductions, k, below, device)
+    output: list[Piece] = []
+    others: list[Piece] = []
+    runs: dict[str, list[_PairRun]] = {}
+    for stage, at in zip(plan.stages, table, strict=False):
+        for i, slot in enumerate(stage.slots):
+            if slot.pairs not in runs:
+                runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), below, nodes)
+            number = plan.targets.index(slot.target)
+            start = nodes.row_start(slot.target.order)[:-1] + (rows[number - 1] if number else 0)
+            pieces = others if number else output
+            for run in runs[slot.pairs]:
+                column = at + i + below.row_start(stage.order)[run.child] * len(stage.slots)
+                pieces.append(_gathered(slot, run, nodes, first, start, column, len(stage.slots)))
+    combine = [
+        _combined(target, plan.order_out, nodes, run, first, restrictions.get(target.channel), int(start))
+        for target, start in zip(plan.targets[1:], rows, strict=False)
+        for run in nodes.runs
+    ]
 
-    Attributes:
-        blocks, below: blocks of the nodes and of the nodes below.
-        output, others: ``gather`` for the rows of the output and of the other targets, one bag per block.
-        back: ``gather`` transposed, per stage, one bag per block below.
-        combine, combine_back: one bag per block; None where the output is the only target.
-        table_start: first table row of each stage.
-        target_start: first target row of each block.
-        reductions: of the children's tensors, per block below.
+    def joined(rows: int, columns: int, pieces: Sequence[Piece]) -> SparseMap:
+        """One map from pieces whose places are all different, so that nothing needs to be summed."""
+        _check_int32(sum(len(p[0]) for p in pieces), plan.order_out)
+        empty = np.empty(0, np.int32)
+        row = np.concatenate([empty, *(r for r, _, _ in pieces)], dtype=np.int32)
+        column = np.concatenate([empty, *(c for _, c, _ in pieces)], dtype=np.int32)
+        number = np.concatenate([empty, *(np.zeros_like(r) if w is None else w for r, _, w in pieces)], dtype=np.int32)
+        matrix = sp.coo_array((number, (row, column)), shape=(rows, columns))
+        matrix.has_canonical_format = True
+        return SparseMap.of(matrix.tocsr(), device, quantities if number.any() else 0)
 
+    gather = joined(nodes.rows(plan.order_out), int(table[-1]), output)
+    if len(plan.targets) == 1:
+        return Maps(reduce, gather)
+    height = int(rows[-1])
+    return Maps(
+        reduce, gather, joined(height, int(table[-1]), others), joined(nodes.rows(plan.order_out), height, combine)
+    )
+
+
+def _check_int32(count: int, order: int) -> None:
+    """Raise an error if a map has more rows or entries than its indices can count."""
+    if count > np.iinfo(np.int32).max:
+        raise ConfigurationError(
+            f"a level of order {order} on this batch needs a map of {count:,} rows or entries, more than 2^31; "
+            "use smaller batches, a lower order or fewer levels"
+        )
+
+
+# --- reductions and invariants: sums within one tensor
+
+
+def _places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
+    """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
+    return (_small_places if m ** len(groups) <= SMALL else _all_places)(groups, m)
+
+
+def _all_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
+    out = np.zeros(1, dtype=np.int32)
+    for group in reversed(groups):
+        step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
+        out = (out[:, None] + step[None, :]).reshape(-1)
+    out.flags.writeable = False
+    return out
+
+
+_small_places = functools.lru_cache(maxsize=1024)(_all_places)
+
+
+def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes, device: torch.device) -> SparseMap:
+    """From tensors of order k to rows (row of the reduced tensor, reduction), for the reductions of each order.
+
+    Among nodes of one size the pattern is the same but for the place of the centre, and a node without one has no
+    entries where it is needed.
     """
-
-    blocks: list[Block]
-    below: list[Block]
-    output: Matrix
-    others: Matrix
-    back: list[Matrix]
-    combine: Matrix | None
-    combine_back: Matrix | None
-    table_start: list[int]
-    target_start: list[int]
-    reductions: list[BlockReductions]
-    _moved: dict[torch.device, Maps] = field(default_factory=dict, repr=False)
-
-    def to(self, device: torch.device) -> Maps:
-        """The maps on a device, moved once."""
-        if device.type == "cpu":
-            return self
-        if device not in self._moved:
-            self._moved[device] = replace(
-                self,
-                output=self.output.to(device),
-                others=self.others.to(device),
-                back=[m.to(device) for m in self.back],
-                combine=None if self.combine is None else self.combine.to(device),
-                combine_back=None if self.combine_back is None else self.combine_back.to(device),
-                reductions=[r.to(device) for r in self.reductions],
-                _moved={},
-            )
-        return self._moved[device]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the maps."""
-        matrices = [self.output, self.others, *self.back, self.combine, self.combine_back]
-        return sum(m.nbytes for m in matrices if m is not None) + sum(r.nbytes for r in self.reductions)
+    columns: list[Index] = [np.empty(0, np.int32)]
+    counts: list[Index] = [np.zeros(1, np.int32)]
+    for of, run in product([of for of in reductions if of], nodes.runs):
+        m = run.m
+        blocks = [_places(r.kept, m)[:, None] + _places(r.summed, m) for r in of]  # (m^g, entries) each
+        length = np.array([b.shape[1] for b in blocks], np.int32)
+        stride: Index = np.array([sum(m**a for a in r.centre) for r in of], np.int32)  # of the centre's place
+        centre: Index = nodes.centre[run.first : run.end, None].astype(np.int32)
+        there = (centre >= 0) | (stride == 0)  # (nodes, reductions)
+        base = nodes.row_start(k)[run.first : run.end, None].astype(np.int32) + centre.clip(0) * stride
+        column = np.repeat(base, length, axis=1)[:, None] + np.concatenate(blocks, axis=1)
+        if not there.all():
+            column = column[np.broadcast_to(np.repeat(there, length, axis=1)[:, None], column.shape)]
+        columns.append(column.reshape(-1).astype(np.int32, copy=False))
+        counts.append(np.repeat((length * there)[:, None], len(blocks[0]), axis=1).reshape(-1))
+    column, start = np.concatenate(columns), np.cumsum(np.concatenate(counts), dtype=np.int64)
+    matrix = sp.csr_array((np.ones(len(column), np.int8), column, start), (len(start) - 1, nodes.rows(k)))
+    return SparseMap.of(matrix, device)
 
 
-@dataclass(frozen=True)
-class Restriction:
-    """The nonzero entries of a matrix over the atoms that fall into each part, in order of the nodes.
-
-    Attributes:
-        start: (nodes+1,) first entry of each node.
-        row, column: places in the part.
-        entry: number of the entry in the matrix.
-
-    """
-
-    start: Int
-    row: Index
-    column: Index
-    entry: Int
+def invariant_map(nodes: Nodes, order: int, device: torch.device) -> SparseMap:
+    """From rows of tensors to rows (node, invariant): one sum for each set partition of the axes."""
+    partitions = list(set_partitions(range(order)))[::-1]
+    return _reducing([[Reduction((), groups, ()) for groups in partitions]], order, nodes, device)
 
 
-def restrict(level: Level, entries: Int) -> Restriction:
-    """A matrix given by its places (2, nnz), in row order, restricted to every part of a level."""
-    if level.inner is not None and level.inner.entries is entries:
-        count, row, column, entry = level.inner.of(level.nodes.number)
-        return Restriction(starts(count), row.astype(np.int32), column.astype(np.int32), entry)
-    n = int(level.nodes.parts.max(initial=-1)) + 1
-    row_start = starts(np.bincount(entries[0], minlength=n))
-    node, a, b, entry = level.restricted(row_start, entries[1])
-    start = starts(np.bincount(node, minlength=len(level.nodes)))
-    return Restriction(start, a.astype(np.int32), b.astype(np.int32), entry)
-
-
-def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Section, int], int]:
-    """Where each quantity begins in the vector, whose place 0 is the number 1, and its length."""
-    at, out = 1, {}
-    for kind, channel in sections:
-        out[kind, channel] = at
-        at += nodes.rows({"total": 0, "trace": 0, "entry": 2}.get(kind, 1))
-    return out, at
-
-
-class _Rows:
-    """The numbering of target rows: block by block, in each block target after target."""
-
-    def __init__(self, plan: Plan, nodes: Nodes, blocks: Sequence[Block]) -> None:
-        edge = np.array([b.first for b in blocks] + [len(nodes)])
-        size = np.stack([np.diff(nodes.row_start(t.order)[edge]) for t in plan.targets], axis=1)  # (blocks, targets)
-        flat = starts(size.reshape(-1))
-        first = flat[:-1].reshape(size.shape)
-        block_of = np.repeat(np.arange(len(blocks)), np.diff(edge))
-        self.start: list[int] = [*first[:, 0].tolist(), int(flat[-1])]  # of each block
-        self.output: list[int] = size[:, 0].tolist()  # rows of the output in each block
-        self.others: Index = (first[:, 0] + size[:, 0])[block_of].astype(np.int32)  # first other row, for each node
-        self.node: list[Index] = [  # per target the first row of each node
-            ((first[:, i] - nodes.row_start(t.order)[edge[:-1]])[block_of] + nodes.row_start(t.order)[:-1]).astype(
-                np.int32
-            )
-            for i, t in enumerate(plan.targets)
-        ]
+# --- gathering over parent-child pairs
 
 
 @dataclass(frozen=True)
@@ -209,192 +215,87 @@ def _pair_runs(pairs: Pairs, below: Nodes, nodes: Nodes) -> list[_PairRun]:
     return runs
 
 
-def _gather_entries(
-    slot: Slot,
-    run: _PairRun,
-    below: Nodes,
-    nodes: Nodes,
-    first: dict[Section, int],
-    rows: Index,
-    table: int,
-    slots: int,
-) -> tuple[Index, Index, Index | None]:
-    """Target row, table row and place of the weight (None: 1) of every entry of a slot in a run of pairs."""
+def _gathered(
+    slot: Slot, run: _PairRun, nodes: Nodes, first: dict[Section, int], start: Int, column: Int, stride: int
+) -> Piece:
+    """The entries of a slot in a run of pairs.
+
+    ``start`` is the target's first row at each parent, ``column`` the slot's first table row of each pair; from one row
+    of the child to the next the table goes ahead by ``stride``.
+    """
     g = slot.order
-    offset = np.arange(run.m**g, dtype=np.int32).reshape([run.m] * g) * np.int32(slots)
-    column = run.shaped(table + below.row_start(g)[run.child] * slots, g) + offset
-    row = np.broadcast_to(run.at(rows, slot.places, g), column.shape)
-    weight = None
+    steps = np.arange(run.m**g, dtype=np.int32).reshape([run.m] * g) * np.int32(stride)
+    columns = run.shaped(column, g) + steps
+    found = [np.broadcast_to(run.at(start, slot.places, g), columns.shape), columns]
     if slot.weight is not None:
         w = slot.weight
-        span = nodes.row_start(2 if w.kind == "entry" else len(w.places))[:-1]
-        weight = np.broadcast_to(run.at(first[w.kind, w.channel] + span, w.places, g), column.shape)
+        span = nodes.row_start(w.order)[:-1]
+        found.append(np.broadcast_to(run.at(first[w.kind, w.channel] + span, w.places, g), columns.shape))
     if g and run.place.min(initial=0) < 0:  # atoms outside the part promote to 0
         inside = functools.reduce(np.logical_and, (run.placed(i, g) >= 0 for i in range(g)))
-        inside = np.broadcast_to(inside, column.shape)
-        row, column = row[inside], column[inside]
-        weight = None if weight is None else weight[inside]
-    return row.reshape(-1), column.reshape(-1), None if weight is None else weight.reshape(-1)
+        found = [x[np.broadcast_to(inside, columns.shape)] for x in found]
+    row, columns, *value = (x.reshape(-1) for x in found)
+    return row, columns, value[0] if value else None
 
 
-def _combine_entries(
-    target: Target, k: int, nodes: Nodes, run: Run, first: dict[Section, int], restriction: Restriction | None
-) -> tuple[Int, Index, Index, Index | None]:
-    """Node, output row and target row (both within the node) and place of the weight, (n, entries), for a run."""
-    m, span = run.m, slice(run.first, run.end)
+# --- combining the targets of a node, and the quantities of A
+
+
+def _combined(
+    target: Target,
+    k: int,
+    nodes: Nodes,
+    run: Run,
+    first: dict[Section, int],
+    restriction: Restriction | None,
+    start: int,
+) -> Piece:
+    """The entries from a target, whose rows begin at ``start``, to the output, for a run of nodes."""
+    m, value = run.m, None
     if target.factor in ("one", "row", "column"):
-        out = places((*target.axes, *target.new), m)[None]  # the first index is the fastest
+        node: Int = np.arange(run.first, run.end)[:, None]
+        out = _places((*target.axes, *target.new), m)[None]  # the first index is the fastest
         low = np.tile(np.arange(m**target.order, dtype=np.int32), m ** len(target.new))[None]
-        weight: Index | None = None
         if target.factor != "one":
-            start = (first[target.factor, target.channel] + nodes.start[span]).astype(np.int32)
-            weight = start[:, None] + np.repeat(np.arange(m, dtype=np.int32), m**target.order)
-        return np.arange(run.first, run.end)[:, None], out, low, weight
-    assert restriction is not None
-    cut = slice(int(restriction.start[run.first]), int(restriction.start[run.end]))
-    row, column = restriction.row[cut, None], restriction.column[cut, None]
-    node: Int = np.repeat(np.arange(run.first, run.end), np.diff(restriction.start[run.first : run.end + 1]))[:, None]
-    start = (first["entry", target.channel] + nodes.row_start(2)[node]).astype(np.int32)
-    weight = start + row + column * np.int32(m)
-    if target.factor == "matrix":  # s[x] A[u, v]
-        step = [np.int32(m ** axes[0]) for axes in target.new]
-        out = places(target.axes, m) + row * step[0] + column * step[1]
-        return node, out, np.arange(m**target.order, dtype=np.int32)[None], weight
-    # sum_p R[x, p] A[u, p], or A[p, u]
-    u, p = (row, column) if target.contracted == 1 else (column, row)
-    rest, lead = np.arange(m ** (k - 1), dtype=np.int32), np.int32(m ** (k - 1))
-    return node, places(target.axes[:-1], m) + u * lead, rest + p * lead, weight
+            along = np.repeat(np.arange(m, dtype=np.int32), m**target.order)
+            value = first[target.factor, target.channel] + nodes.start[node] + along
+    else:
+        assert restriction is not None
+        cut = slice(int(restriction.start[run.first]), int(restriction.start[run.end]))
+        row, column = restriction.row[cut, None], restriction.column[cut, None]
+        node = np.repeat(np.arange(run.first, run.end), np.diff(restriction.start[run.first : run.end + 1]))[:, None]
+        value = first["entry", target.channel] + nodes.row_start(2)[node] + row + column * m
+        if target.factor == "matrix":  # s[x] A[u, v]
+            step = [np.int32(m ** axes[0]) for axes in target.new]
+            out = _places(target.axes, m) + row * step[0] + column * step[1]
+            low = np.arange(m**target.order, dtype=np.int32)[None]
+        else:  # sum_p R[x, p] A[u, p], or A[p, u]
+            u, p = (row, column) if target.contracted == 1 else (column, row)
+            lead = np.int32(m ** (k - 1))
+            out, low = _places(target.axes[:-1], m) + u * lead, np.arange(lead, dtype=np.int32) + p * lead
+    rows, columns = nodes.row_start(k)[node] + out, start + nodes.row_start(target.order)[node] + low
+    shape = np.broadcast_shapes(rows.shape, columns.shape)
+    spread = (None if x is None else np.broadcast_to(x, shape).reshape(-1) for x in (rows, columns, value))
+    return tuple(spread)  # type: ignore[return-value]
 
 
-def _combine_matrix(plan: Plan, nodes: Nodes, rows: _Rows, first: dict[Section, int], r: dict[int, Restriction]) -> Any:
-    """The matrix from other target rows, counted from the first of the block, to output rows."""
-    k = plan.order_out
-    start = nodes.row_start(k)[:-1].astype(np.int32)
-    pieces: list[tuple[Index, Index, Index | None]] = []
-    for i, target in enumerate(plan.targets[1:], start=1):
-        shift = rows.node[i] - rows.others
-        for run in nodes.runs:
-            node, out, low, weight = _combine_entries(target, k, nodes, run, first, r.get(target.channel))
-            row, column = start[node] + out, shift[node] + low
-            shape = np.broadcast_shapes(row.shape, column.shape)
-            spread = (None if x is None else np.broadcast_to(x, shape).reshape(-1) for x in (row, column, weight))
-            pieces.append(tuple(spread))  # type: ignore[arg-type]
-    widest = max(b - a - n for (a, b), n in zip(pairwise(rows.start), rows.output, strict=True))
-    return _compressed((sum(rows.output), widest), pieces)
+def _section_start(sections: tuple[Section, ...], nodes: Nodes) -> tuple[dict[Section, int], int]:
+    """Where each quantity begins in the vector, whose place 0 is the number 1, and its length."""
+    start = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind, _ in sections])
+    return dict(zip(sections, start.tolist(), strict=False)), int(start[-1])
 
 
-def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction]) -> Maps:
-    """The index maps of a plan on a level; ``restrictions`` are those of the channels of A."""
-    nodes, below = level.nodes, level.below
-    blocks, blocks_below = nodes.blocks(plan.order_out), below.blocks(plan.order_in)
-    table_start = starts(np.array([below.rows(s.order) * len(s.slots) for s in plan.stages], dtype=np.int64)).tolist()
-    first, length = _section_start(plan.sections, nodes)
-    rows = _Rows(plan, nodes, blocks)
-    if max(table_start[-1], rows.start[-1], length) > np.iinfo(np.int32).max:
-        raise ConfigurationError(
-            f"an order-{plan.order_out} level on this batch has {rows.start[-1]:,} rows, too many for one batch; "
-            "use smaller batches, a lower order or fewer levels"
-        )
-    gather = _gather_matrix(plan, level, rows, first, table_start)
-    transposed = gather.tocsc()
-    cut = [(a, a + n, b) for (a, b), n in zip(pairwise(rows.start), rows.output, strict=True)]
-    output = _matrix(gather, [(a, b) for a, b, _ in cut])
-    others = _matrix(gather, [(b, c) for _, b, c in cut])
-    back = []
-    for stage, start in zip(plan.stages, table_start, strict=False):
-        spans = [below.rows_of(b, stage.order) for b in blocks_below]
-        slots = len(stage.slots)
-        back.append(_matrix(transposed, [(start + x.start * slots, start + x.stop * slots) for x in spans]))
-    combine = combine_back = None
-    if len(plan.targets) > 1:
-        whole = _combine_matrix(plan, nodes, rows, first, restrictions)
-        out_rows = list(pairwise([0, *np.cumsum(rows.output).tolist()]))
-        combine = _matrix(whole, out_rows)
-        combine_back = _transposed(whole, out_rows, [c - b for _, b, c in cut])
-    reductions = build_reductions(plan, below, blocks_below)
-    return Maps(blocks, blocks_below, output, others, back, combine, combine_back, table_start, rows.start, reductions)
-
-
-def _gather_matrix(plan: Plan, level: Level, rows: _Rows, first: dict[Section, int], table_start: list[int]) -> Any:
-    """The matrix from table rows to target rows."""
-    number = {t: i for i, t in enumerate(plan.targets)}
-    runs: dict[str, list[_PairRun]] = {}
-    pieces = []
-    for stage, start in zip(plan.stages, table_start, strict=False):
-        for i, slot in enumerate(stage.slots):
-            if slot.pairs not in runs:
-                runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), level.below, level.nodes)
-            at = rows.node[number[slot.target]]
-            pieces += [
-                _gather_entries(slot, run, level.below, level.nodes, first, at, start + i, len(stage.slots))
-                for run in runs[slot.pairs]
-            ]
-    return _compressed((rows.start[-1], table_start[-1]), pieces)
-
-
-def _compressed(shape: tuple[int, int], pieces: Sequence[tuple[Index, Index, Index | None]]) -> Any:
-    """A sparse matrix from pieces whose places are all different, so that nothing needs to be summed."""
-    total = sum(len(p[0]) for p in pieces)
-    row, column, data = (np.empty(total, np.int32) for _ in range(3))
-    at = 0
-    for r, c, w in pieces:
-        end = at + len(r)
-        row[at:end], column[at:end], data[at:end] = r, c, 0 if w is None else w
-        at = end
-    matrix = sp.coo_array((data, (row, column)), shape=shape)
-    matrix.has_canonical_format = True
-    return matrix.tocsr()
-
-
-def _matrix(x: Any, cut: Sequence[tuple[int, int]]) -> Matrix:
-    """Ranges of rows of a compressed matrix as bags, offsets counted from their own first entry."""
-    bags, numbers = [], []
-    for a, b in cut:
-        offset = x.indptr[a : b + 1]
-        span = slice(int(offset[0]), int(offset[-1]))
-        bags.append(Bag(int32(x.indices[span]), int32(offset - offset[0])))
-        numbers.append(int32(x.data[span]) if x.data[span].any() else None)
-    return Matrix(bags, numbers)
-
-
-def _transposed(x: Any, cut: Sequence[tuple[int, int]], widths: Sequence[int]) -> Matrix:
-    """The transposes of ranges of rows of a compressed matrix, each on its own columns ``0:width``."""
-    bags, numbers = [], []
-    for (a, b), width in zip(cut, widths, strict=True):
-        offset = x.indptr[a : b + 1]
-        span = slice(int(offset[0]), int(offset[-1]))
-        part = sp.csr_array((x.data[span], x.indices[span], offset - offset[0]), shape=(b - a, width)).tocsc()
-        matrix = _matrix(part, [(0, width)])
-        bags += matrix.bags
-        numbers += matrix.numbers
-    return Matrix(bags, numbers)
-
-
-@dataclass(frozen=True)
-class MatrixQuantities:
-    """Where every restricted entry of A is added to make the vector of quantities that a plan needs.
-
-    ``vector = [1, ...]`` holds, section after section, per node the total or trace of ``A|part``, per
-    place its row sums, column sums or diagonal, and ``A|part`` itself (row place fastest).
-    """
-
-    length: int
-    entry: Tensor
-    target: Tensor
-
-    def vector(self, values: Tensor) -> Tensor:
-        """The quantities from the values of all entries of all channels; differentiable."""
-        out = values.new_zeros(self.length)
-        out[0] = 1
-        return out.index_add(0, self.target.to(values.device), values[self.entry.to(values.device)])
-
-
-def build_quantities(
+def quantity_places(
     plan: Plan, nodes: Nodes, restrictions: dict[int, Restriction], value: dict[int, tuple[int, int]]
-) -> MatrixQuantities:
-    """The quantities of a plan; ``value[c] = (start, stride)`` says where the values of channel c's entries are."""
+) -> tuple[Int, Int, int]:
+    """Which entry of A is added to which quantity that a plan needs, and how many quantities there are.
+
+    The vector of quantities is 1 and then, section after section, per node the total or trace of ``A|part``, per place
+    its row sums, column sums or diagonal, and ``A|part`` itself (row place fastest). ``value[c] = (start, stride)``
+    says where the values of the entries of channel c are among those of all channels.
+    """
     first, length = _section_start(plan.sections, nodes)
-    source, target = [], []
+    source, target = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for kind, c in plan.sections:
         r = restrictions[c]
         node = np.repeat(np.arange(len(nodes)), np.diff(r.start))
@@ -408,5 +309,4 @@ def build_quantities(
         start, stride = value[c]
         source.append(start + stride * r.entry[chosen])
         target.append(first[kind, c] + at[chosen])
-    join = [np.concatenate([np.empty(0, dtype=np.int64), *x]) for x in (source, target)]
-    return MatrixQuantities(length, torch.from_numpy(join[0]), torch.from_numpy(join[1]))
+    return np.concatenate(source), np.concatenate(target), length

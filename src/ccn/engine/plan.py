@@ -11,7 +11,7 @@ which nothing of order k+1 appears. For each contraction the plan says
    order at most k', with a weight made of A where an axis of A meets only T;
 4. how the target is **combined** into the output: it is the output itself (the first target), it is spread
    along new axes, or A multiplies it where an axis of A survives: along one axis (``Q[.., u] = sum_p R[.., p]
-   A[u, p]``, one R for all contractions of this kind), by its row or column sums, or as a whole.
+   A[u, p]``, one R for all contractions of this kind), by its row or column sums, or as a matrix.
 
 Contractions that agree for the declared class of A land in one cell of the mixing matrices, and
 those that vanish in none: ``all`` is reduced to ``distinct`` before anything runs.
@@ -27,6 +27,7 @@ from typing import Any, Literal
 
 from ccn.algebra.contractions import Contraction, MatrixClass, reduce
 from ccn.algebra.equivariant import EquivariantMap
+from ccn.engine.plan_text import plan_text
 
 __all__ = [
     "STACK",
@@ -47,6 +48,8 @@ Map = Contraction | EquivariantMap
 PairSet = Literal["stacked", "free", "own"]
 Kind = Literal["total", "trace", "row", "column", "diagonal", "entry"]
 STACK = -1  # stands for the stacking axis among the kept axes of a slot
+QUANTITY_ORDER: dict[Kind, int] = {"total": 0, "trace": 0, "row": 1, "column": 1, "diagonal": 1, "entry": 2}
+"""The order of each kind of quantity of ``A|part``: how many places of the part index it."""
 
 Section = tuple[Kind, int]
 """A quantity of ``A|part`` and the channel of A it is taken from."""
@@ -66,6 +69,11 @@ class Reduction:
     def order(self) -> int:
         return len(self.kept)
 
+    @classmethod
+    def identity(cls, k: int) -> Reduction:
+        """F itself."""
+        return cls(numbered(k), (), ())
+
 
 @dataclass(frozen=True)
 class Weight:
@@ -74,6 +82,10 @@ class Weight:
     kind: Kind
     channel: int
     places: tuple[int, ...] = ()
+
+    @property
+    def order(self) -> int:
+        return QUANTITY_ORDER[self.kind]
 
 
 @dataclass(frozen=True)
@@ -135,12 +147,16 @@ class Plan:
     targets: tuple[Target, ...]
     sections: tuple[Section, ...]
 
+    def __str__(self) -> str:
+        """The steps, one per line; see :mod:`ccn.engine.plan_text`."""
+        return plan_text(self)
+
     def __hash__(self) -> int:
-        """Of all of it, found once: what is kept for a plan is looked up several times in every step."""
+        """The hash of all fields, computed once: caches look plans up several times in every step."""
         return self._hash
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the hash, which is another one in every process."""
+        """Without the hash, which differs between processes."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property

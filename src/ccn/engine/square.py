@@ -21,7 +21,7 @@ __all__ = ["linear_map", "square_maps"]
 
 
 def linear_map(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
-    """One Q of a layer on its own, packed and unmixed: (rows, channels)."""
+    """A single Q of a layer, packed and unmixed: (rows, channels)."""
     p = plan((c,), k, k_out, (MatrixClass(),))
     eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
     zero = f.new_zeros(f.shape[1])
@@ -42,7 +42,7 @@ def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
 
 
 def square_maps(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
-    """All Q's of T (x) T (or U (x) U, or the own one): (rows, contractions, channels)."""
+    """All Q's of T (x) T (or U (x) U, or of the node itself): (rows, contractions, channels)."""
     stacked: dict[str, Tensor] = {}
     out = []
     for c in maps:

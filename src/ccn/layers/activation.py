@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.partitions import bell
-from ccn.engine.invariants import invariants, over_graphs
+from ccn.engine.aggregate import invariants, over_graphs
 from ccn.errors import ConfigurationError
 from ccn.schemes.packed import Nodes
 
@@ -22,7 +22,7 @@ class Activation:
 
     ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
     with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
-    over each graph, where they were found in passing.
+    over each graph, where they were computed in the same pass.
     """
 
     data: Tensor

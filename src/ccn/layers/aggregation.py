@@ -62,7 +62,7 @@ def list_maps(
     self_product: bool = False,
     own: bool = False,
 ) -> tuple[Map, ...]:
-    """The Q's of a layer, in the order of ``weight``: of T, of T (x) A channel by channel, and the own one last.
+    """The Q's of a layer, in the order of ``weight``: of T, of T (x) A channel by channel, last the node's own.
 
     ``choice`` is a preset or a list of contractions. A listed contraction that does not say what it contracts is
     taken by its order, and one of T (x) A then for every channel of A. With ``stacked=False`` the same for U, the
@@ -236,7 +236,7 @@ class Aggregation(nn.Module):
         return scale, norm.bias - norm.running_mean * scale
 
     def plan(self, level: Level) -> Plan:
-        """The plan of this layer on a level."""
+        """The plan of this layer on a level; it prints as the steps that are computed."""
         if level.of_atoms not in self._plans:
             maps = (*self.contractions, *self.contractions_free)
             self._plans[level.of_atoms] = plan(maps, self.order, self.order_out, self.classes, level.of_atoms)
@@ -247,7 +247,7 @@ class Aggregation(nn.Module):
         return {**self.__dict__, "_plans": {}}
 
     def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
-        """The same with H = T (x) T."""
+        """The same for H = T (x) T."""
         out: Tensor = self.bias
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
             if weight is not None:
@@ -280,7 +280,7 @@ class Aggregation(nn.Module):
         return activation
 
     def _drop(self, data: Tensor, level: Level) -> Tensor:
-        """Dropout of whole channels of whole nodes: one draw for all entries of a tensor keeps it covariant."""
+        """Dropout of channels of nodes: one draw for all entries of a tensor keeps it covariant."""
         keep = torch.rand(len(level.nodes), data.shape[1], dtype=data.dtype, device=data.device) >= self.dropout
         rows = torch.from_numpy(level.nodes.size**self.order_out).to(data.device)
         return data * torch.repeat_interleave(keep / (1 - self.dropout), rows, dim=0).to(data.dtype)

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate
-from ccn.engine.invariants import invariants
+from ccn.engine.aggregate import aggregate, invariants
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
 from ccn.engine.square import square_maps

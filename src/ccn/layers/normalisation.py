@@ -13,9 +13,9 @@ __all__ = ["BatchNorm", "normalisation"]
 
 
 class BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation with the statistics of the whole batch, also where several processes share it.
+    """Batch normalisation with the statistics of the entire batch, also where several processes share it.
 
-    PyTorch's own way over processes (``SyncBatchNorm``) is for CUDA alone.
+    PyTorch's ``SyncBatchNorm`` is for CUDA only.
 
     Attributes:
         counts: whether the rows of this process are part of the batch; not where it was given a graph only to take
@@ -30,12 +30,14 @@ class BatchNorm(nn.BatchNorm1d):
         if not (self.training and several):
             return self._as_before(x) if self.training and len(x) == 1 else super().forward(x)
         wide = x.to(self.weight.dtype)
-        own = wide if self.counts else wide[:0]
-        count, mean = _everywhere(torch.cat([own.new_tensor([len(own)]), own.sum(0)])).split([1, x.shape[1]])
+        counted = wide if self.counts else wide[:0]
+        count, mean = _everywhere(torch.cat([counted.new_tensor([len(counted)]), counted.sum(0)])).split(
+            [1, x.shape[1]]
+        )
         if count.item() == 1:
             return self._as_before(x)
         mean = mean / count
-        variance = _everywhere((own - mean).square().sum(0)) / count
+        variance = _everywhere((counted - mean).square().sum(0)) / count
         assert self.running_mean is not None  # track_running_stats and momentum are as they are by default
         assert self.running_var is not None
         assert self.momentum is not None

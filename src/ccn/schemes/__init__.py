@@ -1,4 +1,4 @@
-"""Composition schemes: the general DAG, the graph schemes, and both packed for a whole batch."""
+"""Composition schemes: the general DAG, the graph schemes, and both packed for a batch."""
 
 from ccn.schemes.generators import (
     Balls,

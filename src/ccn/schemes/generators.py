@@ -1,7 +1,7 @@
 """Scheme generators: from a graph to its composition scheme.
 
 A generator is any function ``graph -> Scheme``. Those of this module that grow parts by hops
-(:class:`Neighbourhoods`, :class:`Balls`) also compose a whole batch at once from sparse matrix
+(:class:`Neighbourhoods`, :class:`Balls`) also compose all graphs of a batch at once from sparse matrix
 products: a disjoint union of graphs is a graph, the children of a level are a pattern matrix C_l,
 and its parts are the rows of the pattern of ``C_l P_(l-1)``. Any other generator is called once
 per graph, and its schemes are concatenated.
@@ -154,7 +154,7 @@ class _HopScheme(ABC):
             yield children, parts
 
     def raw(self, b: Batch, levels: int | None) -> list[RawLevel]:
-        """The levels of a whole batch, to be packed."""
+        """The levels of a batch, to be packed."""
         raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None, None)]
         for level, (children, parts) in enumerate(self.grow(b, levels), start=1):
             raw.append(_raw(parts, b, level, children, _kept_inner(b, level) if self.is_kept() else None))
@@ -162,7 +162,7 @@ class _HopScheme(ABC):
 
     def _check_max_part(self) -> None:
         if self.max_part is not None and (not isinstance(self.max_part, int | np.integer) or self.max_part < 1):
-            raise ConfigurationError(f"max_part={self.max_part!r}: it must be a whole number of at least 1, or None")
+            raise ConfigurationError(f"max_part={self.max_part!r}: it must be an integer of at least 1, or None")
 
     def __call__(self, graph: Graph, /) -> Scheme:
         b, n = batch([graph]), graph.n
@@ -186,7 +186,7 @@ class Neighbourhoods(_HopScheme):
     Args:
         closed: the neighbourhood of i holds i itself. The paper's open one (``closed=False``) leaves
             it out; an isolated vertex then keeps itself as its one child.
-        levels: number of levels; inside a network, the network's own.
+        levels: number of levels; inside a network, those of the network.
         max_part: a node whose part would be larger keeps its own node of the level below as its one child.
 
     Example:
@@ -202,7 +202,7 @@ class Neighbourhoods(_HopScheme):
     def __post_init__(self) -> None:
         self._check_max_part()
         if self.levels is not None and (not isinstance(self.levels, int | np.integer) or self.levels < 0):
-            raise ConfigurationError(f"levels={self.levels!r}: it must be a whole number and not negative")
+            raise ConfigurationError(f"levels={self.levels!r}: it must be an integer and not negative")
 
     def depth(self, levels: int | None) -> int:
         wanted = self.levels if self.levels is not None else levels
@@ -352,7 +352,8 @@ def composition(
 ) -> Composition:
     """The packed scheme of a batch under a generator, built once per batch.
 
-    Before anything large is built, ``check`` is told the sizes of the parts of the levels 1, 2, .., and may object.
+    Before anything large is built, ``check`` is called with the part sizes of the levels 1, 2, .. and may raise an
+    error.
     """
     known = isinstance(generator, Hashable)
     key = ("composition", generator if known else id(generator), levels)

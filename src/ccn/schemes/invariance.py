@@ -11,7 +11,15 @@ from ccn.graphs.graph import Graph
 from ccn.schemes.generators import SchemeGenerator
 from ccn.schemes.scheme import Scheme
 
-__all__ = ["is_permutation_invariant"]
+__all__ = ["is_permutation_invariant", "random_permutation"]
+
+
+def random_permutation(n: int, rng: np.random.Generator) -> list[int]:
+    """A permutation of n things that is not the identity, where there is another."""
+    sigma = rng.permutation(n)
+    while n > 1 and (sigma == np.arange(n)).all():
+        sigma = rng.permutation(n)
+    return [int(i) for i in sigma]
 
 
 def _signature(scheme: Scheme, rename: Sequence[int]) -> Counter[object]:
@@ -45,9 +53,7 @@ def is_permutation_invariant(generator: SchemeGenerator, graph: Graph, trials: i
     rng = np.random.default_rng(seed)
     scheme = generator(graph)
     for _ in range(trials):
-        sigma = rng.permutation(graph.n)
-        while graph.n > 1 and (sigma == np.arange(graph.n)).all():
-            sigma = rng.permutation(graph.n)
-        if _signature(scheme, sigma.tolist()) != _signature(generator(graph.permute(sigma)), range(graph.n)):
+        sigma = random_permutation(graph.n, rng)
+        if _signature(scheme, sigma) != _signature(generator(graph.permute(sigma)), range(graph.n)):
             return False
     return True

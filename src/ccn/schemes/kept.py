@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.engine.maps import restrict
 from ccn.graphs.pack import KEPT_LEVELS, Pack
 from ccn.graphs.ragged import ranges, small, starts
 from ccn.schemes.generators import Neighbourhoods, composition
@@ -41,7 +40,7 @@ def _of(pack: Pack) -> dict[str, NDArray[Any]]:
     first = np.searchsorted(b.entries[0], b.start[:-1])
     for level, found in enumerate(composition(b, Neighbourhoods(levels=KEPT_LEVELS)).levels, start=1):
         nodes, at = found.nodes, found.nodes.storage  # storage positions of the vertices
-        inner = restrict(found, b.entries)
+        inner = found.restrict(b.entries)
         size, count = nodes.size[at], np.diff(inner.start)[at]
         atoms, entries = ranges(nodes.start[:-1][at], size), ranges(inner.start[:-1][at], count)
         out |= {

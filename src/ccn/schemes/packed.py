@@ -1,4 +1,4 @@
-"""The composition schemes of a whole batch, packed: who is whose child, and where its atoms stand.
+"""The composition schemes of a batch, packed: who is whose child, and where its atoms stand.
 
 Per level the nodes are stored **in order of part size**, so that the activations of one size lie
 together as one dense array ``(nodes, m, .., m, channels)`` and nothing is ever padded. All arrays
@@ -20,14 +20,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from ccn.graphs.ragged import Cache, Int, ranges, starts
 
-__all__ = ["Block", "Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Run", "compose"]
+__all__ = ["Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Restriction", "Run", "compose"]
 
-BLOCK_ROWS = 1 << 14  # rows of an activation worked on at a time: 1 MB at 16 channels in float32
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
 
 
@@ -42,21 +40,6 @@ class Run:
     @property
     def nodes(self) -> int:
         return self.end - self.first
-
-
-@dataclass(frozen=True)
-class Block:
-    """Nodes ``first:end``: what is worked on at a time, as runs of one size each."""
-
-    runs: tuple[Run, ...]
-
-    @property
-    def first(self) -> int:
-        return self.runs[0].first
-
-    @property
-    def end(self) -> int:
-        return self.runs[-1].end
 
 
 @dataclass(frozen=True)
@@ -103,10 +86,10 @@ class Nodes:
         """Rows of an activation of the given order."""
         return int(self.row_start(order)[-1])
 
-    def rows_of(self, of: Run | Block, order: int, start: int = 0) -> slice:
-        """The rows of some nodes' tensors of the given order, counted from row ``start``."""
+    def rows_of(self, run: Run, order: int) -> slice:
+        """The rows of a run's tensors of the given order."""
         rows = self.row_start(order)
-        return slice(int(rows[of.first]) - start, int(rows[of.end]) - start)
+        return slice(int(rows[run.first]), int(rows[run.end]))
 
     @cached_property
     def runs(self) -> list[Run]:
@@ -115,26 +98,6 @@ class Nodes:
             return []
         edge = [0, *(np.flatnonzero(np.diff(self.size)) + 1).tolist(), len(self)]
         return [Run(int(self.size[a]), a, b) for a, b in pairwise(edge)]
-
-    def blocks(self, order: int) -> list[Block]:
-        """The nodes cut into blocks of at most BLOCK_ROWS rows per thread (and at least one node)."""
-        most = BLOCK_ROWS * torch.get_num_threads()
-        out: list[Block] = []
-        room = 0
-        runs: list[Run] = []
-        for run in self.runs:
-            a, rows = run.first, run.m**order
-            while a < run.end:
-                if room < rows and runs:
-                    out.append(Block(tuple(runs)))
-                    runs = []
-                if not runs:
-                    room = most
-                b = min(run.end, a + max(1, room // rows))
-                runs.append(Run(run.m, a, b))
-                room -= (b - a) * rows
-                a = b
-        return [*out, Block(tuple(runs))] if runs else out
 
     @cached_property
     def storage(self) -> Int:
@@ -242,6 +205,23 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """The nonzero entries of a matrix over the atoms that fall into each part, in order of the nodes.
+
+    Attributes:
+        start: (nodes+1,) first entry of each node.
+        row, column: places in the part.
+        entry: number of the entry in the matrix.
+
+    """
+
+    start: Int
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
+    entry: Int
+
+
+@dataclass(frozen=True)
 class Level:
     """One level of a batch's scheme; ``below`` are the nodes its children come from, ``reach`` levels of them.
 
@@ -260,21 +240,23 @@ class Level:
     inner: Inner | None = field(default=None, repr=False)
     cached: Cache = field(default_factory=Cache, repr=False)
 
-    def restricted(self, row_start: Int, column: Int) -> tuple[Int, Int, Int, Int]:
-        """The entries of a matrix over the atoms (CSR) that fall into each part.
-
-        Returns, for every nonzero of every ``A|part``: node, place of the row, place of the column,
-        and the number of the entry.
-        """
+    def restrict(self, entries: Int) -> Restriction:
+        """A matrix over the atoms, given by its places (2, nnz) in row order, restricted to every part."""
         nodes = self.nodes
-        count = (row_start[1:] - row_start[:-1])[nodes.parts]
+        if self.inner is not None and self.inner.entries is entries:
+            count, row, column, entry = self.inner.of(nodes.number)
+            return Restriction(starts(count), row.astype(np.int32), column.astype(np.int32), entry)
+        row_start = starts(np.bincount(entries[0], minlength=int(nodes.parts.max(initial=-1)) + 1))
+        count = np.diff(row_start)[nodes.parts]
         entry = ranges(row_start[:-1][nodes.parts], count)
         slot = np.repeat(np.arange(len(nodes.parts)), count)
         node = np.repeat(np.arange(len(nodes)), nodes.size)[slot]
-        b = self._places(node, column[entry])
-        keep = b >= 0
-        node, slot = node[keep], slot[keep]
-        return node, slot - nodes.start[node], b[keep], entry[keep]
+        column = self._places(node, entries[1][entry])
+        inside = column >= 0
+        node, slot = node[inside], slot[inside]
+        start = starts(np.bincount(node, minlength=len(nodes)))
+        row = slot - nodes.start[node]
+        return Restriction(start, row.astype(np.int32), column[inside].astype(np.int32), entry[inside])
 
     @cached_property
     def of_atoms(self) -> bool:

@@ -74,7 +74,7 @@ class Scheme:
                 else [a if a is None else operator.index(a) for a in anchors]
             )
         except TypeError as error:
-            raise SchemeError(f"parts, children and anchors are made of whole numbers ({error})") from None
+            raise SchemeError(f"parts, children and anchors are made of integers ({error})") from None
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
         if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
             raise SchemeError(

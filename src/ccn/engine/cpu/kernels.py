@@ -16,9 +16,20 @@ import numpy as np
 from ccn.engine.cpu.gather import gather
 from ccn.engine.cpu.layout import Layout, Work
 from ccn.engine.cpu.program import Program
-from ccn.engine.cpu.steps import begin, combine, invariants, make_room, reduce
+from ccn.engine.cpu.steps import begin, combine, invariants, reduce, reserve
 from ccn.engine.cpu.tape import Address, Records, Tape
-from ccn.engine.cpu.vectors import add, compiled, copy, fill, finish, keep, multiply, multiply_transposed, total, whole
+from ccn.engine.cpu.vectors import (
+    add,
+    compiled,
+    copy,
+    fill,
+    finish,
+    integer,
+    keep,
+    multiply,
+    multiply_transposed,
+    total,
+)
 from ccn.graphs.ragged import Int
 
 __all__ = ["backward", "forward", "read"]
@@ -54,13 +65,13 @@ def forward(
     """
     bells = len(program.invariants)
     for graph in range(first, end):
-        make_room(program, level, graph, n, c, w, one)
+        reserve(program, level, graph, n, c, w, one)
         reduce(False, tape, level, graph, f, n, w, one)
         for s in range(len(program.stages)):
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5]
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
             rows = level.graph_rows[g, graph]
             multiply(
                 False,
@@ -123,7 +134,7 @@ def backward(
     zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
-        length_x, length_table = make_room(program, level, graph, n, c, w, one)
+        length_x, length_table = reserve(program, level, graph, n, c, w, one)
         fill(w.table, 0, length_table, zero)
         for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
             node = level.node_order[at]
@@ -146,7 +157,7 @@ def backward(
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
             rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
             multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
         if not g_f:
@@ -156,7 +167,7 @@ def backward(
             g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
             left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
             along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = whole(w.table_start, g) + left * c, whole(w.x_start, g) + a * n
+            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
             rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
             multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
         for at in range(level.graph_below[graph], level.graph_below[graph + 1]):

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.engine.cpu.program import PAIR_SETS, Program
-from ccn.engine.cpu.tape import WHOLE, Address, part_sizes
-from ccn.engine.maps import Restriction
+from ccn.engine.cpu.program import KINDS, PAIR_SETS, Program
+from ccn.engine.cpu.tape import INTEGER_BYTES, Address, part_sizes
+from ccn.engine.plan import QUANTITY_ORDER
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes
+from ccn.schemes.packed import Level, Nodes, Restriction
 
-__all__ = ["QUANTITY_ORDER", "Address", "Layout", "Work", "build_layout", "room", "work"]
+__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Work", "build_layout", "work", "work_lengths"]
 
 LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
 PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
-QUANTITY_ORDER = (0, 0, 1, 1, 1, 2)
-"""The order of each kind of quantity of A, as :data:`ccn.engine.cpu.program.KINDS` has them."""
+QUANTITY_ORDERS = tuple(QUANTITY_ORDER[kind] for kind in KINDS)
+"""The order of each kind of quantity of A, by its number."""
 
 
 class Layout(NamedTuple):
@@ -111,7 +111,7 @@ def build_layout(
     columns = np.zeros((3, 1 + max(restrictions, default=-1)), dtype=np.int64)
     for c, r in restrictions.items():
         columns[:, c] = number[id(r)], *value[c]
-    section = 1 + starts([nodes.rows(QUANTITY_ORDER[kind]) for kind in program.sections[:, 0]])
+    section = 1 + starts([nodes.rows(QUANTITY_ORDERS[kind]) for kind in program.sections[:, 0]])
     entry_start = [a + r.start for a, r in zip(first_entry, matrices, strict=False)]
     small: Any = np.empty(0, dtype=np.int32)
     graph_nodes, node_order = _by_graph(nodes, graphs)
@@ -156,8 +156,8 @@ class Work(NamedTuple):
     Of a graph: the reductions ``x`` of its children and their ``table``, and where those of each order begin. Of a
     node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
     A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
-    Then room for indices of axes, and the ``seats`` of pairs and ``places`` of their atoms, of which there is ``room``
-    for so many. ``held`` keeps the arrays behind the addresses.
+    Then the indices of axes, and the pairs and ``places`` of their atoms that are laid out at a time, up to
+    ``capacity``. ``held`` keeps the arrays behind the addresses.
     """
 
     x: Address
@@ -168,14 +168,14 @@ class Work(NamedTuple):
     section_start: Address
     live: Address
     indices: Address
-    seats: Address
+    pairs_at: Address
     places: Address
-    room: int
+    capacity: int
     held: Int
 
 
-def room(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
-    """Numbers of the reductions, the table and the targets of a level from n to c channels, each in whole lines."""
+def work_lengths(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
+    """Numbers of the reductions, the table and the targets from n to c channels, rounded up to lines of the cache."""
     x, table = (int(level.most @ width) for width in (program.reduced_width, program.table_width))
     targets = sum(level.largest**order for order in program.target_order.tolist())
     x, table, targets = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c))
@@ -183,14 +183,14 @@ def room(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int
 
 
 def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: Address, itemsize: int) -> Work:
-    """Working memory for a level; ``held`` has room for its numbers, which are :func:`room`."""
+    """Working memory for a level; ``held`` is memory for its numbers, which are :func:`work_lengths`."""
     m, axes = level.largest, program.kept.shape[1] + 1
     x, table, _ = lengths
     places = max(PLACES, m + m * m)
     counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
     counts += [len(program.sections) + 1, len(level.matrix_of), axes]
     numbers = np.empty(sum(counts), np.int64)
-    first = [numbers.ctypes.data + WHOLE * start for start in accumulate(counts, initial=0)]
+    first = [numbers.ctypes.data + INTEGER_BYTES * start for start in accumulate(counts, initial=0)]
     numbers[sum(counts[:4])] = 0  # where quantities of A begin that are none
     return Work(
         x=held,
@@ -201,8 +201,8 @@ def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: A
         section_start=first[4],
         live=first[5],
         indices=first[6],
-        seats=first[1],
+        pairs_at=first[1],
         places=first[0],
-        room=places,
+        capacity=places,
         held=numbers,
     )

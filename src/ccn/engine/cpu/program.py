@@ -1,4 +1,4 @@
-"""A plan as arrays of whole numbers: what the compiled kernels read.
+"""A plan as arrays of integers: what the compiled kernels read.
 
 A group of axes of a tensor over a part of m atoms is written as a **mask**, a number with bit a set for axis a: an
 index i that runs along the group moves by ``coefficient(m, mask) * i`` rows, the sum of ``m^a`` over its bits.
@@ -18,10 +18,26 @@ from ccn.algebra.partitions import set_partitions
 from ccn.engine.plan import STACK, Kind, Plan, Slot
 from ccn.graphs.ragged import Int
 
-__all__ = ["FACTORS", "KINDS", "PAIR_SETS", "Program", "invariant_masks", "program"]
+__all__ = [
+    "BY_MATRIX",
+    "BY_MULTIPLYING",
+    "BY_ONE",
+    "COLUMN",
+    "DIAGONAL",
+    "ENTRY",
+    "KINDS",
+    "PAIR_SETS",
+    "ROW",
+    "TRACE",
+    "Program",
+    "invariant_masks",
+    "program",
+]
 
 KINDS: tuple[Kind, ...] = ("total", "trace", "row", "column", "diagonal", "entry")
+_, TRACE, ROW, COLUMN, DIAGONAL, ENTRY = range(len(KINDS))
 FACTORS = ("one", "row", "column", "matrix", "multiply")
+BY_ONE, BY_MATRIX, BY_MULTIPLYING = (FACTORS.index(x) for x in ("one", "matrix", "multiply"))
 PAIR_SETS = ("stacked", "free", "own")
 
 

@@ -5,18 +5,18 @@ What they read of a plan are the records of a :class:`~ccn.engine.cpu.tape.Tape`
 
 from __future__ import annotations
 
-from ccn.engine.cpu.layout import QUANTITY_ORDER, Layout, Work
-from ccn.engine.cpu.program import Program
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
+from ccn.engine.cpu.program import BY_MATRIX, BY_ONE, COLUMN, DIAGONAL, ENTRY, ROW, TRACE, Program
 from ccn.engine.cpu.strided import strided
-from ccn.engine.cpu.tape import WHOLE, Address, Records, Tape, of_size
-from ccn.engine.cpu.vectors import compiled, fill, get, inlined, put, whole
+from ccn.engine.cpu.tape import INTEGER_BYTES, Address, Records, Tape, of_size
+from ccn.engine.cpu.vectors import compiled, fill, get, inlined, integer, put
 
-__all__ = ["begin", "combine", "invariants", "make_room", "quantities", "reduce"]
+__all__ = ["begin", "combine", "invariants", "quantities", "reduce", "reserve"]
 
 
 @inlined
-def make_room(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
-    """Make room for a graph: where its reductions, all zero, and its table begin; returns their lengths."""
+def reserve(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
+    """Note where the reductions of a graph, all zero, and its table begin; returns their lengths."""
     x = table = 0
     for g in range(program.order_in + 1):
         put(w.x_start, g, x)
@@ -31,21 +31,21 @@ def make_room(program: Program, level: Layout, graph: int, n: int, c: int, w: Wo
 def reduce(back: bool, tape: Tape, level: Layout, graph: int, f: Address, n: int, w: Work, one: float) -> None:
     """From F to the reductions of the children of a graph, which are zero before; or, added, back."""
     width, every = tape.reductions.width, tape.reductions.every
-    axes = (width // WHOLE - 6) // 2
+    axes = (width // INTEGER_BYTES - 6) // 2
     for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
         node = level.below_order[at]
         m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * n
         record = of_size(tape.reductions, m)
         for _ in range(every // width):
-            if not (whole(record, 3) and centre < 0):
-                g = whole(record, 0)
-                i = whole(w.x_start, g) + level.local[g, node] * whole(record, 2) + whole(record, 1)
-                j = first + centre * whole(record, 4)
-                step, jump = record + 6 * WHOLE, record + (6 + axes) * WHOLE
+            if not (integer(record, 3) and centre < 0):
+                g = integer(record, 0)
+                i = integer(w.x_start, g) + level.local[g, node] * integer(record, 2) + integer(record, 1)
+                j = first + centre * integer(record, 4)
+                step, jump = record + 6 * INTEGER_BYTES, record + (6 + axes) * INTEGER_BYTES
                 if back:
-                    strided(f, j, jump, w.x, i, step, whole(record, 5), m, n, one, w.indices)
+                    strided(f, j, jump, w.x, i, step, integer(record, 5), m, n, one, w.indices)
                 else:
-                    strided(w.x, i, step, f, j, jump, whole(record, 5), m, n, one, w.indices)
+                    strided(w.x, i, step, f, j, jump, integer(record, 5), m, n, one, w.indices)
             record += width
 
 
@@ -57,17 +57,17 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
         matrix, start, stride = level.matrix_of[c], level.value_start[c], level.value_stride[c]
         for node in range(len(level.size)):
             m = level.size[node]
-            at = level.section[s] + level.quantity_rows[QUANTITY_ORDER[kind], node]
+            at = level.section[s] + level.quantity_rows[QUANTITY_ORDERS[kind], node]
             for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
                 a, b = level.entry_row[e], level.entry_column[e]
-                if kind in (1, 4) and a != b:
+                if kind in (TRACE, DIAGONAL) and a != b:
                     continue
                 place = at
-                if kind in (2, 4):
+                if kind in (ROW, DIAGONAL):
                     place += a
-                elif kind == 3:
+                elif kind == COLUMN:
                     place += b
-                elif kind == 5:
+                elif kind == ENTRY:
                     place += a + m * b
                 put(q, place, get(q, place, one) + get(values, start + stride * level.entry[e], one))
 
@@ -75,9 +75,9 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
 @inlined
 def begin(program: Program, tape: Tape, level: Layout, node: int, values: Address, w: Work, one: float) -> None:
     """Make the targets of a node zero, and note where its quantities of A begin, and which A are not zero."""
-    fill(w.targets, 0, whole(of_size(tape.length, level.size[node]), 0), one - one)
+    fill(w.targets, 0, integer(of_size(tape.length, level.size[node]), 0), one - one)
     for s in range(len(program.sections)):
-        order = QUANTITY_ORDER[program.sections[s, 0]]
+        order = QUANTITY_ORDERS[program.sections[s, 0]]
         put(w.section_start, s + 1, level.section[s] + level.quantity_rows[order, node])
     for channel in range(len(level.matrix_of)):
         matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
@@ -96,38 +96,42 @@ def combine(
     """The targets other than the output into the output, which is the first, with A; or back."""
     targets, m = w.targets, level.size[node]
     width, every = tape.targets.width, tape.targets.every
-    n = (width // WHOLE - 8) // 3
+    n = (width // INTEGER_BYTES - 8) // 3
     record = of_size(tape.targets, m)
     for _ in range(every // width - 1):
         record += width
-        factor, channel = whole(record, 0), whole(record, 1)
-        if factor > 0 and not whole(w.live, channel):
+        factor, channel = integer(record, 0), integer(record, 1)
+        if factor != BY_ONE and not integer(w.live, channel):
             continue
-        axes, base = whole(record, 4), whole(record, 5)
-        step, jump, new = record + 8 * WHOLE, record + (8 + n) * WHOLE, record + (8 + 2 * n) * WHOLE
-        if factor < 3:  # spread along new axes
-            news, at = whole(record, 6), whole(w.section_start, whole(record, 3))
+        axes, base = integer(record, 4), integer(record, 5)
+        step, jump, new = (
+            record + 8 * INTEGER_BYTES,
+            record + (8 + n) * INTEGER_BYTES,
+            record + (8 + 2 * n) * INTEGER_BYTES,
+        )
+        if factor < BY_MATRIX:  # one, or row or column sums: spread along new axes
+            news, at = integer(record, 6), integer(w.section_start, integer(record, 3))
             count = 1
             for _ in range(news):
                 count *= m
             for x in range(count):
                 i, rest = 0, x
                 for a in range(news):
-                    i += rest % m * whole(new, a)
+                    i += rest % m * integer(new, a)
                     rest //= m
-                weight = one if factor == 0 else get(q, at + x % m, one)
+                weight = one if factor == BY_ONE else get(q, at + x % m, one)
                 if back:
                     strided(targets, base, jump, targets, i, step, axes, m, c, weight, w.indices)
                 else:
                     strided(targets, i, step, targets, base, jump, axes, m, c, weight, w.indices)
             continue
         matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
-        if factor == 3:
-            along, across, more, less = whole(new, 0), whole(new, 1), 0, 0
-        elif whole(record, 2) == 1:
-            along, across, more, less = whole(record, 7), 0, 0, whole(record, 7)
+        if factor == BY_MATRIX:
+            along, across, more, less = integer(new, 0), integer(new, 1), 0, 0
+        elif integer(record, 2) == 1:
+            along, across, more, less = integer(record, 7), 0, 0, integer(record, 7)
         else:
-            along, across, more, less = 0, whole(record, 7), whole(record, 7), 0
+            along, across, more, less = 0, integer(record, 7), integer(record, 7), 0
         for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
             u, v = level.entry_row[e], level.entry_column[e]
             weight = get(values, start + stride * level.entry[e], one)
@@ -152,12 +156,12 @@ def invariants(
     one: float,
 ) -> None:
     """One row per set partition of the axes: the sum of the entries whose equated indices agree; or back."""
-    record, axes = of_size(records, m), (records.width // WHOLE - 1) // 2
+    record, axes = of_size(records, m), (records.width // INTEGER_BYTES - 1) // 2
     for _ in range(records.every // records.width):
-        step, still = record + WHOLE, record + (1 + axes) * WHOLE
+        step, still = record + INTEGER_BYTES, record + (1 + axes) * INTEGER_BYTES
         if back:
-            strided(tensor, o, step, result, r, still, whole(record, 0), m, c, one, index)
+            strided(tensor, o, step, result, r, still, integer(record, 0), m, c, one, index)
         else:
-            strided(result, r, still, tensor, o, step, whole(record, 0), m, c, one, index)
+            strided(result, r, still, tensor, o, step, integer(record, 0), m, c, one, index)
         r += c
         record += records.width

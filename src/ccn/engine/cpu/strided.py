@@ -8,7 +8,7 @@ on arrays whose elements are rows of channels; the gradient of a step is the ste
 from __future__ import annotations
 
 from ccn.engine.cpu.tape import Address
-from ccn.engine.cpu.vectors import add, apart, compiled, inlined, put, total, whole
+from ccn.engine.cpu.vectors import add, compiled, inlined, integer, no_inline, put, total
 
 __all__ = ["strided"]
 
@@ -29,7 +29,7 @@ def _plane(
     w: float,
 ) -> None:
     """:func:`strided` for at most two indices."""
-    apart()
+    no_inline()
     inner, outer = m if axes > 0 else 1, m if axes > 1 else 1
     if step_1 == 0 and outer > 1:  # sums are made along the first index
         inner, outer, step, step_1, jump, jump_1 = outer, inner, step_1, step, jump_1, jump
@@ -62,21 +62,21 @@ def _space(
     index: Address,
 ) -> None:
     """:func:`strided` for any number of indices."""
-    apart()
+    no_inline()
     for a in range(axes):
         put(index, a, 0)
     while True:
-        _plane(to, i, whole(step, 0), whole(step, 1), source, j, whole(jump, 0), whole(jump, 1), 2, m, n, w)
+        _plane(to, i, integer(step, 0), integer(step, 1), source, j, integer(jump, 0), integer(jump, 1), 2, m, n, w)
         axis = 2
         while axis < axes:
-            put(index, axis, whole(index, axis) + 1)
-            i += whole(step, axis)
-            j += whole(jump, axis)
-            if whole(index, axis) < m:
+            put(index, axis, integer(index, axis) + 1)
+            i += integer(step, axis)
+            j += integer(jump, axis)
+            if integer(index, axis) < m:
                 break
             put(index, axis, 0)
-            i -= m * whole(step, axis)
-            j -= m * whole(jump, axis)
+            i -= m * integer(step, axis)
+            j -= m * integer(jump, axis)
             axis += 1
         if axis >= axes:
             return
@@ -105,4 +105,4 @@ def strided(
     elif axes > 2:
         _space(to, i, step, source, j, jump, axes, m, n, w, index)
     else:
-        _plane(to, i, whole(step, 0), whole(step, 1), source, j, whole(jump, 0), whole(jump, 1), axes, m, n, w)
+        _plane(to, i, integer(step, 0), integer(step, 1), source, j, integer(jump, 0), integer(jump, 1), axes, m, n, w)

@@ -1,15 +1,15 @@
-"""A program for parts of every size and for so many channels: all that a kernel would else work out at every node.
+"""A program for parts of every size and for so many channels: all that a kernel would otherwise work out at every node.
 
 A record says how one piece of a program moves at a node of m atoms: how many numbers it goes ahead where an index along
-an axis goes ahead by one, and where it begins. Records are whole numbers in a row, kernels read them by address: what a
+an axis goes ahead by one, and where it begins. Records are consecutive integers, kernels read them by address: what a
 small part costs is mostly what is looked up for it. Parts of up to 64 atoms have records whether they occur or not, so
 that all batches of molecules share them; larger ones only if they do.
 
 Records, with n the number of axes that a program has at most:
 
 ========== ==========================================================================================================
-slot       order, channel, column, jump of the table, start of the target, section + 1, step and lean of the stack,
-           step and lean of each axis (2 n)
+slot       order, channel, column, jump of the table, start of the target, section + 1, steps of the stack in the target
+           and in q, steps of each axis in the target and in q (2 n)
 target     factor, channel, contracted axis, section + 1, axes, start, number of new groups, lead, steps in the output
            (n), steps in the target (n), steps of the new groups (n)
 reduction  order, column, numbers in a row of X, whether it holds the centre, step of the centre, axes, steps in X (n),
@@ -25,15 +25,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccn.engine.cpu.program import Program, invariant_masks, program
-from ccn.engine.cpu.vectors import inlined, whole
+from ccn.engine.cpu.program import BY_MULTIPLYING, Program, invariant_masks, program
+from ccn.engine.cpu.vectors import inlined, integer
 from ccn.engine.plan import Plan
 from ccn.graphs.ragged import Int, starts
 
-__all__ = ["WHOLE", "Address", "Records", "Tape", "invariant_records", "of_size", "part_sizes", "tape"]
+__all__ = ["INTEGER_BYTES", "Address", "Records", "Tape", "invariant_records", "of_size", "part_sizes", "tape"]
 
 Address = int
-WHOLE = 8  # bytes of a number
+INTEGER_BYTES = 8  # bytes of a number
 _SMALL = np.arange(65)
 
 
@@ -60,8 +60,8 @@ class Tape(NamedTuple):
 @inlined
 def of_size(records: Records, m: int) -> Address:
     """The first record of parts of m atoms."""
-    found: int = records.first + records.every * whole(records.number, m)
-    return found
+    address: int = records.first + records.every * integer(records.number, m)
+    return address
 
 
 def part_sizes(*present: Int) -> Int:
@@ -96,10 +96,10 @@ def _held(sizes: Int, *tables: Int) -> tuple[list[Records], Int]:
     number = np.zeros(sizes[-1] + 1, np.int64)
     number[sizes] = np.arange(len(sizes))
     held = np.concatenate([number, *(t.reshape(-1) for t in tables)])
-    at = held.ctypes.data + starts([t.size for t in (number, *tables)]) * WHOLE
+    at = held.ctypes.data + starts([t.size for t in (number, *tables)]) * INTEGER_BYTES
     shapes = [t.shape for t in tables]
     records = [
-        Records(int(a), count * width * WHOLE, width * WHOLE, held.ctypes.data)
+        Records(int(a), count * width * INTEGER_BYTES, width * INTEGER_BYTES, held.ctypes.data)
         for a, (_, count, width) in zip(at[1:], shapes, strict=False)
     ]
     return records, held
@@ -153,7 +153,7 @@ def _tables(program: Program, sizes: Int, n: int, c: int) -> tuple[Int, Int, Int
     )
 
     factor, channel, contracted, section, news = program.factors.T
-    multiplies = factor == 4
+    multiplies = factor == BY_MULTIPLYING
     lead = coefficient[:, [1 << max(0, program.order_out - 1)]] * c
     targets = _table(
         factor[None],

@@ -20,20 +20,20 @@ from numba.extending import intrinsic
 
 __all__ = [
     "add",
-    "apart",
     "compiled",
     "copy",
     "fill",
     "finish",
     "get",
     "inlined",
+    "integer",
     "keep",
     "kept_kernels",
     "multiply",
     "multiply_transposed",
+    "no_inline",
     "put",
     "total",
-    "whole",
 ]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
@@ -83,8 +83,8 @@ def _emitted(f: Callable[..., Any]) -> Any:
 
 
 @_emitted
-def apart(typing: Any) -> Any:
-    """Where it is called, the function stays one of its own: a loop that is not inlined has all registers to itself."""
+def no_inline(typing: Any) -> Any:
+    """The function that calls it is not inlined: then its loop has all registers to itself."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.function.attributes.add("noinline")
@@ -137,10 +137,10 @@ def put(typing: Any, address: Any, place: Any, value: Any) -> Any:
 
 
 @inlined
-def whole(address: int, place: int) -> int:
-    """The whole number at a place."""
-    found: int = get(address, place, place)
-    return found
+def integer(address: int, place: int) -> int:
+    """The integer at a place."""
+    value: int = get(address, place, place)
+    return value
 
 
 def _adder(lanes: int) -> Any:
@@ -254,7 +254,7 @@ _total16, _total4 = _totaller(16), _totaller(4)
 @compiled
 def total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float, n: int) -> None:
     """``to[i : i + n] += w * sum_x source[j + x jump : .. + n]`` for x < count."""
-    apart()
+    no_inline()
     at = 0
     while at + 16 <= n:
         _total16(to, i + at, source, j + at, jump, count, w)
@@ -304,7 +304,7 @@ def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one
 
     At ``mask``, unless it is 0, a byte for each number says whether it is.
     """
-    apart()
+    no_inline()
     for i in range(0, rows * c, c):
         at = 0
         while at + 16 <= c:
@@ -425,7 +425,7 @@ def _product(
     like: float,
 ) -> None:
     """``to = x w``, or added to it, for any strides of x (rows, k)."""
-    apart()
+    no_inline()
     column = 0
     while column + 16 <= n:
         a, b, d, left = i + column, j, m + column, rows

@@ -1,0 +1,181 @@
+"""The engine in PyTorch's operations: for every device and dtype, differentiable any number of times.
+
+A level is two operations over all nodes of the batch at once, each linear in two tensors,
+
+    table  = (reduce F) W                          :class:`_Mixing`
+    output = (gather + combine(A) others) table    :class:`_Gathering`
+
+with the sparse maps of :mod:`ccn.engine.maps`. Both are gradients of trilinear forms, from which derivatives in F, W
+and A of all orders follow (:mod:`ccn.engine.trilinear`); the rest is ordinary PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from ccn.engine.aggregate import over_graphs
+from ccn.engine.backend import Job, plain_tensors
+from ccn.engine.maps import Maps, build_maps, invariant_map, quantity_places
+from ccn.engine.matrices import Matrices
+from ccn.engine.memory import keep_freed_memory
+from ccn.engine.mixing import mixing
+from ccn.engine.plan import Plan
+from ccn.engine.sparse import SparseMap
+from ccn.engine.trilinear import gradient
+from ccn.graphs.ragged import starts
+from ccn.schemes.packed import Level, Nodes
+
+__all__ = ["aggregate", "invariants", "prepare", "run", "serves"]
+
+
+def serves(like: Tensor, differentiable: bool) -> bool:
+    """Always."""
+    return True
+
+
+def prepare(plan: Plan, level: Level, a: Matrices) -> int:
+    """Build the maps of a plan and the quantities of A that their values are."""
+    return _structure(plan, level, a).nbytes + _quantities(plan, level, a).nbytes
+
+
+def _structure(plan: Plan, level: Level, a: Matrices) -> Maps:
+    """The maps of a plan on a level, built once: they do not depend on the values of A."""
+    device = a.batch.device
+
+    def build() -> Maps:
+        if device.type == "cpu":
+            keep_freed_memory()
+        return build_maps(plan, level, a.restrictions(plan, level), device)
+
+    maps: Maps = a.once(level, ("maps", plan, device), build)
+    return maps
+
+
+def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
+    """The vector of quantities of A, kept until A changes, or made anew where gradients flow through it."""
+    device = a.batch.device
+
+    def places() -> tuple[Tensor, Tensor, int]:
+        source, target, length = quantity_places(plan, level.nodes, a.restrictions(plan, level), a.value_places())
+        return torch.from_numpy(source).to(device), torch.from_numpy(target).to(device), length
+
+    def build() -> Tensor:
+        source, target, length = a.once(level, ("quantity places", plan, device), places)
+        values = a.values()
+        one = torch.zeros(length, dtype=values.dtype, device=device)
+        one[0] = 1
+        return one.index_add(0, target, values.index_select(0, source))
+
+    vector: Tensor = a.current(level, ("quantities", plan), build)
+    return vector
+
+
+@dataclass(frozen=True)
+class _Mixing:
+    """The form ``<g, (reduce F) W>``: children's tensors, reduced and mixed, stage after stage of the plan.
+
+    ``rows[g]`` is the number of rows of order g. Only F is kept for the gradient: its reductions are made again.
+    """
+
+    plan: Plan
+    reduce: SparseMap | None
+    rows: tuple[int, ...]
+
+    def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
+        """The table, from F and W; the gradient of F, from that of the table and W; or that of W."""
+        assert v is not None
+        stages = self.plan.stages
+        if i == 0:
+            table = u.new_empty(sum(self.rows[s.order] * len(s.slots) for s in stages), v.numel() // self._blocks(u))
+            for t, x, w in self._stages(table, self._reduced(u), v):
+                torch.mm(x, w, out=t)
+            return table
+        if i == 1:
+            counts = [n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)]
+            g_x = u.new_zeros(sum(counts), v.numel() // self._blocks(u))
+            for t, x, w in self._stages(u.contiguous(), g_x, v):
+                x.addmm_(t, w.t())
+            return g_x if self.reduce is None else self.reduce.back(g_x)
+        g_w = u.new_empty(self._blocks(u) * v.shape[1])
+        for t, x, w in self._stages(u.contiguous(), self._reduced(v), g_w):
+            torch.mm(x.t(), t, out=w)
+        return g_w
+
+    def _blocks(self, u: Tensor) -> int:
+        """The numbers of all mixing matrices, for each channel of the tensor that u is not."""
+        return sum((s.end - s.first) * len(s.slots) for s in self.plan.stages) * u.shape[1]
+
+    def _reduced(self, f: Tensor) -> Tensor:
+        """The reductions of all orders, order after order: rows (row of order g, reduction)."""
+        return f.contiguous() if self.reduce is None else self.reduce.product(f)
+
+    def _stages(self, table: Tensor, x: Tensor, w: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """The rows of the table, the reductions and the matrix of each stage, as views."""
+        width, out = x.shape[1], table.shape[1]
+        edge = starts([n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)])
+        orders = [
+            x[a:b].view(n, (b - a) // max(1, n) * width)
+            for n, (a, b) in zip(self.rows, pairwise(edge.tolist()), strict=True)
+        ]
+        t = m = 0
+        for s in self.plan.stages:
+            rows, numbers = self.rows[s.order] * len(s.slots), (s.end - s.first) * len(s.slots) * width * out
+            matrix = w[m : m + numbers].view((s.end - s.first) * width, -1)
+            yield (
+                table[t : t + rows].view(-1, matrix.shape[1]),
+                orders[s.order][:, s.first * width : s.end * width],
+                matrix,
+            )
+            t, m = t + rows, m + numbers
+
+
+@dataclass(frozen=True)
+class _Gathering:
+    """The form ``<g, (gather(q) + combine(q) others) table>``: over parent-child pairs, then within a node, with A."""
+
+    maps: Maps
+
+    def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
+        """The output, from the table and q; the gradient of the table, from that of the output and q; or that of q."""
+        gather, others, combine = self.maps.gather, self.maps.others, self.maps.combine
+        if i == 2:
+            assert v is not None
+            result = gather.sums(u, v)
+            return result if others is None or combine is None else result.add_(combine.sums(u, others.product(v)))
+        if others is None or combine is None:
+            return gather.product(u, v) if i == 0 else gather.back(u, v)
+        if i == 0:
+            return combine.product(others.product(u), v).add_(gather.product(u, v))
+        return others.back(combine.back(u, v)).add_(gather.back(u, v))
+
+
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+    """One level: activations and invariants."""
+    return run(f, weight, bias, job, _quantities(job.plan, job.level, job.a))
+
+
+def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -> tuple[Tensor, Tensor]:
+    """One level with these quantities of A."""
+    maps = _structure(job.plan, job.level, job.a)
+    plan, nodes = job.plan, job.level.nodes
+    rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
+    table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
+    y = gradient(_Gathering(maps), 0, table, quantities)
+    y = y + bias
+    if job.relu:
+        y = y.relu_()
+    read = invariants(y, nodes, plan.order_out)
+    return y, read if job.graphs is None else over_graphs(read, nodes, job.graphs)
+
+
+def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
+    """The invariants of every node's tensor."""
+    device = f.device
+    build = plain_tensors()(lambda: invariant_map(nodes, order, device))
+    read: SparseMap = nodes.cached(("invariants", order, device), build)
+    return gradient(read, 0, f, None).view(len(nodes), -1)

@@ -1,0 +1,127 @@
+"""Second derivatives against finite differences, whichever form is used, and what only the torch form can do."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad, gradgradcheck
+from torch.autograd.gradcheck import GradcheckError
+
+import ccn
+from ccn.engine import torch_form, using_backend
+from ccn.engine.backend import FORMS
+from ccn.schemes import Neighbourhoods
+from ccn.testing import random_graph
+
+
+def function(order: int, weights: bool, **options: Any) -> tuple[Callable[..., Tensor], list[Tensor]]:
+    """The output of a network of features, edge weights (or fixed ones) and parameters, all in float64."""
+    rng = np.random.default_rng(order)
+    flags: dict[str, Any] = {"directed": True, "self_loops": True}
+    b = ccn.batch([random_graph(n, rng, density=0.7, weighted=True, **flags) for n in (3, 2)[: 2 if order < 3 else 1]])
+    net = ccn.CCN(3, 1, order=order, channels=2, hidden=2, nonlinearity="tanh", **flags, **options).double()
+    torch.manual_seed(order)
+    for p in net.parameters():
+        torch.nn.init.normal_(p, std=0.4)
+    names = [name for name, _ in net.named_parameters()]
+    assert b.weights is not None
+    fixed = b.weights
+    inputs = [b.features, *([fixed] if weights else []), *net.parameters()]
+
+    def run(features: Tensor, *rest: Tensor) -> Tensor:
+        b.features, b.weights = features, rest[0] if weights else fixed
+        out: Tensor = torch.func.functional_call(net, dict(zip(names, rest[weights:], strict=True)), (b,))
+        return out
+
+    return run, [x.detach().clone().requires_grad_() for x in inputs]
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("weights", [True, False], ids=["A", "fixed A"])
+@pytest.mark.parametrize("form", FORMS)
+def test_second_derivatives_in_features_weights_and_parameters(order: int, weights: bool, form: str) -> None:
+    run, inputs = function(order, weights)
+    with using_backend(form):
+        assert gradgradcheck(run, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_second_derivatives_with_free_children_and_own_activations(form: str) -> None:
+    run, inputs = function(2, True, scheme=Neighbourhoods(closed=False), own=True, adjacency="both")
+    with using_backend(form):
+        assert gradgradcheck(run, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_the_tester_notices_a_wrong_derivative(weights: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, inputs = function(2, weights)
+    right = torch_form._Gathering.gradient
+    monkeypatch.setattr(
+        torch_form._Gathering, "gradient", lambda self, i, u, v: right(self, i, u, v) * (1.01 if i == 1 else 1)
+    )
+    with using_backend("torch"), pytest.raises(GradcheckError):
+        gradgradcheck(run, inputs, fast_mode=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_gradient_penalty_trains_with_a_relu_and_reads_invariants_twice(form: str) -> None:
+    """What users do: the norm of a gradient as a part of the loss; the same numbers in both forms."""
+    torch.manual_seed(0)
+    net = ccn.CCN(3, 1, channels=3).double()
+    b = ccn.batch([random_graph(n, np.random.default_rng(n)) for n in (5, 4)])
+    b.features = b.features.detach().requires_grad_()
+    found = []
+    for name in (form, "torch"):
+        with using_backend(name):
+            read = sum(a.invariants.square().sum() for a in net.activations(b))
+            (slope,) = torch.autograd.grad(net(b).sum() + read, b.features, create_graph=True)
+            found.append(torch.autograd.grad(slope.square().sum(), list(net.parameters()), allow_unused=True))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_the_gradient_is_of_the_forward_pass_though_weights_have_changed_since() -> None:
+    net = ccn.CCN(1, 1, channels=3).double()
+    b = ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3, weights=[0.5, 2.0])])
+    b.features = b.features.double().requires_grad_()
+    out = net(b).sum()
+    (expected,) = torch.autograd.grad(out, b.features, retain_graph=True)
+    b.weights = torch.tensor([3.0, 4.0])
+    (found,) = torch.autograd.grad(out, b.features, create_graph=True)
+    torch.testing.assert_close(found, expected)
+
+
+def test_transforms_of_functions() -> None:
+    """Also nested, in forward mode, and of what is only built inside of them."""
+    net = ccn.CCN(3, 1, channels=13, nonlinearity="tanh").double()  # a number for which nothing has been built
+    b = ccn.batch([random_graph(n, np.random.default_rng(n), weighted=True) for n in (4, 2)])
+    given = {name: p.detach() for name, p in net.named_parameters()}
+
+    def loss(changed: dict[str, Tensor]) -> Tensor:
+        out: Tensor = torch.func.functional_call(net, {**given, **changed}, (b,))
+        return out.square().sum()
+
+    def of_bias(bias: Tensor) -> Tensor:
+        return loss({"layers.1.bias": bias})
+
+    bias = given["layers.1.bias"]
+    hessian = torch.func.hessian(of_bias)(bias)
+    torch.testing.assert_close(hessian, torch.func.jacrev(torch.func.jacrev(of_bias))(bias))
+    torch.testing.assert_close(torch.func.vmap(of_bias)(torch.stack([bias, -bias]))[1], of_bias(-bias))
+    with forward_ad.dual_level():
+        slope = forward_ad.unpack_dual(of_bias(forward_ad.make_dual(bias, torch.ones_like(bias)))).tangent
+    gradients = torch.func.grad(loss)(given)
+    torch.testing.assert_close(slope, gradients["layers.1.bias"].sum())
+    with using_backend("torch"):
+        net(b).square().sum().backward()
+    for name, p in net.named_parameters():
+        torch.testing.assert_close(gradients[name], p.grad)
+
+
+def test_shapes_on_the_meta_device() -> None:
+    net = ccn.CCN(1, 2).to("meta")
+    out = net(ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3)]).to(torch.device("meta")))
+    assert (out.shape, out.device.type) == ((1, 2), "meta")
