@@ -1,4 +1,7 @@
-"""P-tensors without graphs: set partitions, contractions, the tensor operations, promotion."""
+"""P-tensors without graphs: set partitions, contractions that print as their einsum, promotion and stacking.
+
+Imports errors alone; torch only when a tensor operation is asked for.
+"""
 
 from ccn.algebra.contractions import (
     PRESETS,

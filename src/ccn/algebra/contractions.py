@@ -36,7 +36,17 @@ from typing import Literal
 from ccn.algebra.partitions import set_partitions
 from ccn.errors import ConfigurationError
 
-__all__ = ["PRESETS", "Contraction", "MatrixClass", "Source", "contractions", "distinct", "preset", "reduce"]
+__all__ = [
+    "PRESETS",
+    "Contraction",
+    "MatrixClass",
+    "Source",
+    "contractions",
+    "distinct",
+    "index_letters",
+    "preset",
+    "reduce",
+]
 
 Source = Literal["H", "T", "TA", "TT", "U", "UA", "UU", "own"]
 PRESETS = ("distinct", "all", "paper10", "complete")

@@ -6,9 +6,9 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 
 import numpy as np
+import psutil
 import torch
 
 from ccn.errors import ConfigurationError
@@ -44,11 +44,7 @@ def available_bytes(device: torch.device) -> int | None:
     """Free memory, or None where it is unknown."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return None
+    return int(psutil.virtual_memory().available) if device.type == "cpu" else None
 
 
 def _shown(n: float) -> str:

@@ -30,6 +30,7 @@ from ccn.algebra.equivariant import EquivariantMap
 from ccn.engine.plan_text import plan_text
 
 __all__ = [
+    "QUANTITY_ORDER",
     "STACK",
     "Kind",
     "Map",

@@ -1,4 +1,7 @@
-"""Covariant layers: aggregation, its initialisation, and the activations that flow between them."""
+"""Covariant layers: aggregation, its initialisation and normalisation, and the activations that flow between them.
+
+Imports the engine, schemes and the algebra.
+"""
 
 from ccn.layers.activation import Activation
 from ccn.layers.aggregation import NONLINEARITIES, Aggregation, list_maps

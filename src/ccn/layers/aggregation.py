@@ -27,7 +27,7 @@ from ccn.layers.initialisation import scales
 from ccn.layers.normalisation import normalisation
 from ccn.schemes.packed import Level
 
-__all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "list_maps"]
+__all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "Choice", "list_maps"]
 
 Adjacency = bool | Literal["both"]
 Choice = str | Sequence[Map]

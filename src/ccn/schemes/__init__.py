@@ -1,4 +1,7 @@
-"""Composition schemes: the general DAG, the graph schemes, and both packed for a batch."""
+"""Composition schemes: the general DAG, the schemes of graphs, and both packed level by level for a batch.
+
+Imports graphs and the algebra; no torch.
+"""
 
 from ccn.schemes.generators import (
     Balls,
