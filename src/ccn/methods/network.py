@@ -58,7 +58,8 @@ class FittedNetworks(Fitted):
     module: ClassVar[Callable[..., nn.Module]]
     """Makes a network from ``options``."""
 
-    def prepare(self, graphs: Pack) -> Pack:
+    @staticmethod
+    def prepare(graphs: Pack, prepared: Mapping[str, Any]) -> Pack:
         """The graphs as the networks read them, from those with vertex features."""
         return graphs
 
@@ -67,7 +68,7 @@ class FittedNetworks(Fitted):
 
     def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
         """What each of the functions of a batch gives for every graph."""
-        ready = self.prepare(self.inputs.vertices(graphs))
+        ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
         # Graphs of similar size together: the time of a batch goes with its largest parts.
         batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
         order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
@@ -98,7 +99,7 @@ class FittedNetworks(Fitted):
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
         options = unplain(data["options"])
         members = {int(name.partition(".")[0].removeprefix("member")) for name in tensors}
-        if members != set(range(data["members"])) or not members:
+        if data["members"] != len(members) or members != set(range(len(members))) or not members:
             raise FileError(f"{data['members']} networks are announced, the file has {len(members)}; do not use it")
         _check_sizes(data["options"], tensors)
         made = []
@@ -223,20 +224,15 @@ class NetworkMethod(Method):
         if execution.tensorboard:
             need_tensorboard()
         one = inputs.vertices(examples.graphs.select(examples.train[:1]))
-        self._network(one, inputs, task, chosen, self.seed, self.preparation(one))
-
-    def _network(
-        self, graphs: Pack, inputs: Inputs, task: Task, chosen: Recipe, seed: int, prepared: Mapping[str, Any]
-    ) -> tuple[nn.Module, dict[str, Any]]:
-        ready = self.fitted(task, inputs, (), {}, prepared).prepare(graphs)
-        options = self.options(ready, task, chosen, prepared)
-        return seeded(self.fitted.module, options, seed), options
+        prepared = self.preparation(one)
+        options = self.options(self.fitted.prepare(one, prepared), task, chosen, prepared)
+        seeded(self.fitted.module, options, self.seed)  # an error now if a setting or a package is wrong
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         graphs = inputs.vertices(examples.graphs)
         prepared = self.preparation(graphs.select(examples.train))
         task = examples.task(loss=self.resolved().training.loss)
-        ready = replace(examples, graphs=self.fitted(task, inputs, (), {}, prepared).prepare(graphs))
+        ready = replace(examples, graphs=self.fitted.prepare(graphs, prepared))
         tried, limit = list(enumerate(self.tried())), execution.time_limit
         rows, earlier = examples.train, 0.0
         if len(tried) > 1 and len(rows) > self.many:

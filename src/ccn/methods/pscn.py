@@ -156,8 +156,9 @@ class FittedPSCN(FittedNetworks):
     module = PSCN
     reads_edges = False
 
-    def prepare(self, graphs: Pack) -> Pack:
-        return patches(graphs, self.prepared["width"], self.prepared.get("patch", _PATCH))
+    @staticmethod
+    def prepare(graphs: Pack, prepared: Mapping[str, Any]) -> Pack:
+        return patches(graphs, prepared["width"], prepared.get("patch", _PATCH))
 
 
 @dataclass(frozen=True, kw_only=True)
