@@ -10,8 +10,6 @@ SRC = TESTS.parent / "src" / "ccn"
 ELSEWHERE = {
     "datasets/columns": "datasets/test_tables.py",
     "datasets/dataset": "datasets/test_mutag.py",
-    "datasets/remarks": "datasets/test_tables.py",
-    "datasets/schema": "datasets/test_tables.py",
     "datasets/tu": "datasets/test_archives.py",
     "engine/bags": "engine/test_aggregate.py",
     "engine/cpu": "engine/test_aggregate.py",

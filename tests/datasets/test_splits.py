@@ -13,7 +13,7 @@ from rdkit import Chem
 
 from ccn import Graph, Pack
 from ccn.datasets import load
-from ccn.datasets.groups import molecule_groups, scaffold_groups
+from ccn.datasets.dealing import molecule_groups, scaffold_groups
 from ccn.datasets.splits import (
     Split,
     fingerprint,

@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary
-from ccn.datasets.columns import Task, encode_targets, ordered
-from ccn.datasets.dataset import Dataset
-from ccn.datasets.remarks import Remark, shorten
-from ccn.datasets.strings import Strings
+from ccn.datasets.columns import Strings, Task, encode_targets, ordered
+from ccn.datasets.dataset import Dataset, Remark, shorten
 from ccn.datasets.tables import name_of
 from ccn.errors import CCNError, DataError, GraphError
 from ccn.graphs.pack import Pack

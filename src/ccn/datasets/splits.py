@@ -17,8 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ccn.datasets.dealing import deal
-from ccn.datasets.groups import groups_of, join_groups, molecule_groups, scaffold_groups
+from ccn.datasets.dealing import deal, groups_of, join_groups, molecule_groups, scaffold_groups
 from ccn.errors import ConfigurationError
 from ccn.files import write_atomically
 from ccn.graphs.pack import Pack

@@ -21,9 +21,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.datasets.dataset import ARRAYS, STRINGS, Dataset
-from ccn.datasets.remarks import Remark
-from ccn.datasets.strings import Strings
+from ccn.datasets.columns import Strings
+from ccn.datasets.dataset import ARRAYS, STRINGS, Dataset, Remark
 from ccn.errors import FileError
 from ccn.files import cache_folder, file_digest, lock, new_folder, write_atomically
 from ccn.graphs.pack import Pack

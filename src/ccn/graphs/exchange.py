@@ -96,15 +96,8 @@ def from_adjacency(
         values = matrix[places[:, 0], places[:, 1]]
     if not values.is_floating_point():
         values = values.to(torch.get_default_dtype())
-    graph = Graph(
-        np.stack([row, col], axis=1),
-        features,
-        n=n,
-        weights=values,
-        directed=directed,
-        self_loops=self_loops,
-        name=name,
-    )
+    kind: dict[str, Any] = {"directed": directed, "self_loops": self_loops, "name": name}
+    graph = Graph(np.stack([row, col], axis=1), features, n=n, weights=values, **kind)
     # What is left to check: a place that the graph has and the matrix has not.
     missing = np.setdiff1d(graph.entries[0] * n + graph.entries[1], row * n + col)
     if missing.size:
@@ -142,16 +135,14 @@ def from_networkx(
     edges = list(g.edges(data=True))
     if directed and not g.is_directed():
         edges += [(v, u, data) for u, v, data in edges if u != v]
-    of_nodes = [g.nodes[v] for v in g.nodes]
-    of_edges = [data for _, _, data in edges]
-    node_names = [f"node {v!r}" for v in g.nodes]
-    edge_names = [f"edge ({u!r}, {v!r})" for u, v, _ in edges]
+    of_nodes = [(f"node {v!r}", data) for v, data in g.nodes(data=True)]
+    of_edges = [(f"edge ({u!r}, {v!r})", data) for u, v, data in edges]
     return Graph(
         [(number[u], number[v]) for u, v, _ in edges],
-        _attribute(of_nodes, features, node_names, where),
+        _attribute(of_nodes, features, where),
         n=len(number),
-        weights=_attribute(of_edges, weight, edge_names, where, missing=1.0),
-        edge_features=_attribute(of_edges, edge_features, edge_names, where),
+        weights=_attribute(of_edges, weight, where, missing=1.0),
+        edge_features=_attribute(of_edges, edge_features, where),
         directed=directed,
         self_loops=self_loops,
         name=name,
@@ -159,15 +150,14 @@ def from_networkx(
 
 
 def _attribute(
-    data: Sequence[dict[Any, Any]], key: str | None, owners: Sequence[str], where: str, missing: float | None = None
+    data: Sequence[tuple[str, dict[Any, Any]]], key: str | None, where: str, missing: float | None = None
 ) -> Tensor | None:
-    """One attribute of all nodes or edges as a tensor, a row for each; None if none has it."""
-    given = [of.get(key) for of in data]
-    if all(value is None for value in given):
+    """One attribute of all nodes or edges, named for errors, as a tensor, a row for each; None if none has it."""
+    if all(of.get(key) is None for _, of in data):
         return None
     out: list[Tensor] = []
-    for value, owner in zip(given, owners, strict=True):
-        row = missing if value is None else value
+    for owner, of in data:
+        row = missing if of.get(key) is None else of[key]
         if row is None:
             raise GraphError(f"{where}{owner} has no attribute {key!r}, others have; give it to all or to none")
         tensor = finite_tensor(row, f"the values {key!r} of {owner}", where)
@@ -175,7 +165,7 @@ def _attribute(
             tensor = tensor.to(torch.get_default_dtype())
         if out and tensor.shape != out[0].shape:
             raise GraphError(
-                f"{where}the values {key!r} of {owner} have shape {tuple(tensor.shape)}, those of {owners[0]} "
+                f"{where}the values {key!r} of {owner} have shape {tuple(tensor.shape)}, those of {data[0][0]} "
                 f"{tuple(out[0].shape)}; all need one common shape"
             )
         out.append(tensor)
@@ -192,7 +182,7 @@ def to_networkx(g: Graph) -> networkx.Graph:
     out: networkx.Graph = nx.DiGraph() if g.directed else nx.Graph()
     out.add_nodes_from((i, {"x": row}) for i, row in enumerate(g.features.detach().tolist()))
     weights = [1.0] * len(g.edges) if g.weights is None else g.weights.detach().tolist()
-    out.add_edges_from((int(u), int(v), {"weight": w}) for (u, v), w in zip(g.edges, weights, strict=True))
+    out.add_edges_from((u, v, {"weight": w}) for (u, v), w in zip(g.edges.tolist(), weights, strict=True))
     if g.edge_features is not None:
         for (u, v), row in zip(g.edges.tolist(), g.edge_features.detach().tolist(), strict=True):
             out.edges[u, v]["edge_features"] = row

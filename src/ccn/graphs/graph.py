@@ -1,19 +1,18 @@
 """Graphs and batches: the objects that everything else reads.
 
-A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency
-matrix A in row order (structure, numpy), and vertex features, edge weights and edge features
-(values, torch, with their dtype and their gradients). A :class:`Batch` is the disjoint union of
-graphs, itself one large graph; it caches what is derived from its structure alone (composition
-schemes and index maps), so that they are built once per batch.
+A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency matrix A in row order
+(structure, numpy), and vertex features, edge weights and edge features (values, torch, with their dtype and their
+gradients). A :class:`Batch` is the disjoint union of graphs, itself one large graph; it caches what is derived from its
+structure alone (composition schemes and index maps), so that they are built once per batch.
 """
 
 from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,9 +22,6 @@ from torch import Tensor
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
 from ccn.graphs.ragged import Cache, Int, starts
-
-if TYPE_CHECKING:
-    import networkx
 
 __all__ = ["Batch", "Graph", "as_graph", "batch", "entry_weights", "finite_tensor", "prefix", "real_tensor"]
 
@@ -88,30 +84,40 @@ def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
 
 def _count(n: Any, where: str) -> int:
     """The number of vertices, checked."""
-    try:
-        count = None if isinstance(n, bool) else operator.index(n)
-    except TypeError:
-        count = None
-    if count is None:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise GraphError(f"{where}n={n!r} is not an integer; n is the number of vertices")
+    count = operator.index(n)
     if count < 1:
         raise GraphError(f"{where}n={count}, but a graph has at least one vertex")
     return count
+
+
+class _Exchange:
+    """The function of this name in :mod:`ccn.graphs.exchange`, which imports this module."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, graph: Graph | None, owner: type) -> Callable[..., Graph]:
+        from ccn.graphs import exchange
+
+        function: Callable[..., Graph] = getattr(exchange, self.name)
+        return function
 
 
 class Graph:
     """A graph with vertex features, edge weights and, optionally, edge features.
 
     Args:
-        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both
-            ways (both must then agree); ``[]`` is fine.
-        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every
-            vertex gets the constant 1.
+        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both ways (both must then
+            agree); ``[]`` is fine.
+        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every vertex gets the
+            constant 1.
         n: number of vertices; taken from ``features`` where those are given.
         weights: one nonzero number per given edge, ``A[u, v] = w``; 1 by default.
         edge_features: one row per given edge.
-        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with
-            ``A[i, j]`` or ``A[j, i]`` nonzero.
+        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with ``A[i, j]`` or ``A[j, i]``
+            nonzero.
         self_loops: allow edges ``(u, u)``.
         name: identifies the graph in errors.
         mol: the RDKit molecule behind the graph, for schemes that look for rings or groups in it.
@@ -172,16 +178,11 @@ class Graph:
         return f"edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]})"
 
     def _check_edges(self, where: str) -> None:
-        e = self.edges
-
-        edge = self._edge
+        e, edge = self.edges, self._edge
         bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
         if bad.size:
             missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
-            raise GraphError(
-                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; "
-                "vertices count from 0"
-            )
+            raise GraphError(f"{where}{edge(bad[0])} names vertex {missing}; the vertices are 0..{self.n - 1}")
         loops = np.flatnonzero(e[:, 0] == e[:, 1])
         if loops.size and not self.self_loops:
             raise GraphError(f"{where}{edge(loops[0])} is a self-loop; remove it or pass self_loops=True")
@@ -204,11 +205,8 @@ class Graph:
         number = np.arange(len(u))
         if not self.directed:
             off = u != v
-            u, v, number = (
-                np.concatenate([u, v[off]]),
-                np.concatenate([v, u[off]]),
-                np.concatenate([number, number[off]]),
-            )
+            u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
+            number = np.concatenate([number, number[off]])
         key = u * self.n + v
         order = np.argsort(key, kind="stable")
         key, number = key[order], number[order]
@@ -267,42 +265,11 @@ class Graph:
         extra = "".join(f", {flag}=True" for flag in ("directed", "self_loops") if getattr(self, flag))
         return f"Graph(n={self.n}, edges={len(self.edges)}, features={self.features.shape[1]}{extra})"
 
-    # Shortcuts to ccn.graphs.exchange.
-
-    @classmethod
-    def from_adjacency(cls, a: Any, features: Any = None, **options: Any) -> Graph:
-        """From a dense or scipy sparse adjacency matrix; see :func:`ccn.graphs.exchange.from_adjacency`."""
-        from ccn.graphs.exchange import from_adjacency
-
-        return from_adjacency(a, features, **options)
-
-    @classmethod
-    def from_networkx(cls, g: networkx.Graph, **options: Any) -> Graph:
-        """From a NetworkX graph; see :func:`ccn.graphs.exchange.from_networkx`."""
-        from ccn.graphs.exchange import from_networkx
-
-        return from_networkx(g, **options)
-
-    @classmethod
-    def from_pyg(cls, data: Any, **options: Any) -> Graph:
-        """From a PyG ``Data``; see :func:`ccn.graphs.exchange.from_pyg`."""
-        from ccn.graphs.exchange import from_pyg
-
-        return from_pyg(data, **options)
-
-    @classmethod
-    def from_rdkit(cls, mol: Any, **options: Any) -> Graph:
-        """From an RDKit molecule; see :func:`ccn.graphs.exchange.from_rdkit`."""
-        from ccn.graphs.exchange import from_rdkit
-
-        return from_rdkit(mol, **options)
-
-    @classmethod
-    def from_smiles(cls, smiles: str, **options: Any) -> Graph:
-        """From a SMILES string; see :func:`ccn.graphs.exchange.from_smiles`."""
-        from ccn.graphs.exchange import from_smiles
-
-        return from_smiles(smiles, **options)
+    from_adjacency = _Exchange()
+    from_networkx = _Exchange()
+    from_pyg = _Exchange()
+    from_rdkit = _Exchange()
+    from_smiles = _Exchange()
 
 
 def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | None = None) -> Tensor:
@@ -366,9 +333,8 @@ class Batch:
         return len(self.graphs)
 
     def __repr__(self) -> str:
-        return (
-            f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
-        )
+        entries, width = self.entries.shape[1], self.features.shape[1]
+        return f"Batch(graphs={len(self)}, n={self.n}, entries={entries}, features={width})"
 
     @cached_property
     def n(self) -> int:
