@@ -157,7 +157,8 @@ def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str
     """The path of a source, its name if it has one, and which reader reads it."""
     entry = registry.entry_of(source) if isinstance(source, str) else None
     if entry is not None:
-        return (registry.locate(entry).path if path is None else Path(path)), entry.name, entry.kind
+        where = Path(path) if path is not None else (registry.find(entry) or registry.fetch(entry)).path
+        return where, entry.name, entry.kind
     where = Path(source)
     if not where.exists():
         raise DataError(
