@@ -273,12 +273,7 @@ class Constant(VertexFeatures, kind="constant"):
 
 
 def histogram_features(
-    graphs: Any,
-    labels: ArrayLike | None = None,
-    *,
-    depth: int = 10,
-    include_self: bool = True,
-    pairs: int = _PAIRS,
+    graphs: Any, labels: ArrayLike | None = None, *, depth: int = 10, include_self: bool = True, pairs: int = _PAIRS
 ) -> NDArray[np.float32]:
     """Histogram alignment features of all vertices, (vertices, (depth + 1) * labels).
 
