@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.chemistry.smiles import parse_smiles
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError, DependencyError
 from ccn.files import write_atomically
@@ -27,14 +28,13 @@ def spread(data: Dataset, count: int) -> list[int]:
 
 def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
     """RDKit's depiction, if the molecule's atoms are the n vertices."""
-    from rdkit import Chem, rdBase
+    from rdkit.Chem import AddHs
     from rdkit.Chem.rdDepictor import Compute2DCoords
 
-    with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles)
-    if mol is not None and mol.GetNumAtoms() != n:
-        mol = Chem.AddHs(mol)
-    if mol is None or mol.GetNumAtoms() != n:
+    mol = parse_smiles(smiles)
+    if mol.GetNumAtoms() != n:
+        mol = AddHs(mol)
+    if mol.GetNumAtoms() != n:
         return None
     Compute2DCoords(mol)
     return np.asarray(mol.GetConformer().GetPositions())[:, :2]

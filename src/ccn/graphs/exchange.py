@@ -1,7 +1,4 @@
-"""Graphs from and to other libraries: arrays, NetworkX, PyG, RDKit.
-
-Each library is imported only where it is used.
-"""
+"""Graphs from and to other libraries, each imported only where it is used: arrays, NetworkX, PyG, RDKit."""
 
 from __future__ import annotations
 
@@ -128,9 +125,7 @@ def from_networkx(
     if g.is_multigraph():
         raise GraphError(f"{where}a multigraph has repeated edges; convert it with networkx.Graph(g) first")
     if g.is_directed() and not directed:
-        raise GraphError(
-            f"{where}the NetworkX graph is directed; pass directed=True or convert it with to_undirected()"
-        )
+        raise GraphError(f"{where}the graph is directed; pass directed=True or convert it with to_undirected()")
     number = {v: i for i, v in enumerate(g.nodes)}
     edges = list(g.edges(data=True))
     if directed and not g.is_directed():
@@ -164,10 +159,8 @@ def _attribute(
         if not isinstance(row, np.ndarray | Tensor):
             tensor = tensor.to(torch.get_default_dtype())
         if out and tensor.shape != out[0].shape:
-            raise GraphError(
-                f"{where}the values {key!r} of {owner} have shape {tuple(tensor.shape)}, those of {data[0][0]} "
-                f"{tuple(out[0].shape)}; all need one common shape"
-            )
+            shapes = f"{tuple(tensor.shape)}, those of {data[0][0]} {tuple(out[0].shape)}"
+            raise GraphError(f"{where}the values {key!r} of {owner} have shape {shapes}; all need one common shape")
         out.append(tensor)
     return torch.stack(out)
 
@@ -245,11 +238,5 @@ def from_rdkit(
         rows, edges, edge_rows = chosen.arrays(mol)
     except GraphError as error:
         raise GraphError(f"{prefix(name)}{error}") from None
-    dtype = torch.get_default_dtype()
-    return Graph(
-        edges,
-        torch.from_numpy(rows).to(dtype),
-        edge_features=torch.from_numpy(edge_rows).to(dtype),
-        name=name,
-        mol=chosen.molecule(mol),
-    )
+    vertex, edge = (torch.from_numpy(a).to(torch.get_default_dtype()) for a in (rows, edge_rows))
+    return Graph(edges, vertex, edge_features=edge, name=name, mol=chosen.molecule(mol))

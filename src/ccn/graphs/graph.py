@@ -55,6 +55,10 @@ def finite_tensor(values: Any, what: str, where: str) -> Tensor:
     return tensor
 
 
+def _columns(values: Tensor) -> Tensor:
+    return values[:, None] if values.ndim == 1 else values
+
+
 def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
     if isinstance(edges, Tensor):
         edges = edges.detach().cpu().numpy()
@@ -150,13 +154,10 @@ class Graph:
             if count is None:
                 raise GraphError(f"{where}give features, or n= for a graph without them")
             features = torch.ones(count, 1)
-        self.features = finite_tensor(features, "features", where)
-        if self.features.ndim == 1:
-            self.features = self.features[:, None]
+        self.features = _columns(finite_tensor(features, "features", where))
         if self.features.ndim != 2 or self.features.shape[1] == 0:
-            raise GraphError(
-                f"{where}features must have shape (n, width), width at least 1, got {tuple(self.features.shape)}"
-            )
+            shape = tuple(self.features.shape)
+            raise GraphError(f"{where}features must have shape (n, width), width at least 1, got {shape}")
         self.n = _count(len(self.features), where) if count is None else count
         if len(self.features) != self.n:
             raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
@@ -165,7 +166,9 @@ class Graph:
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
         self.weights = None if weights is None else real_tensor(weights, "weights", where)
-        self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
+        self.edge_features = None
+        if edge_features is not None:
+            self.edge_features = _columns(finite_tensor(edge_features, "edge features", where))
         self._check_edges(where)
         self.entries, self.entry_edge = self._entries(where)
 
@@ -193,11 +196,9 @@ class Graph:
             if bad.size:
                 weight = self.weights[bad[0]].item()
                 raise GraphError(f"{where}{edge(bad[0])} has weight {weight}; leave it out or give another weight")
-        if self.edge_features is not None:
-            if self.edge_features.ndim == 1:
-                self.edge_features = self.edge_features[:, None]
-            if self.edge_features.ndim != 2 or len(self.edge_features) != len(e):
-                raise GraphError(f"{where}{len(e)} edges, but edge features of shape {tuple(self.edge_features.shape)}")
+        shape = (len(e), 1) if self.edge_features is None else tuple(self.edge_features.shape)
+        if len(shape) != 2 or shape[0] != len(e):
+            raise GraphError(f"{where}{len(e)} edges, but edge features of shape {shape}")
 
     def _entries(self, where: str) -> tuple[Int, Int]:
         """The nonzero places of A in row order, (2, nnz), and the given edge behind each."""
@@ -282,18 +283,16 @@ def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | 
 def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
     """Weights or edge features of all graphs one after another; None if no graph has them."""
     values: list[Tensor | None] = [getattr(g, what) for g in graphs]
-    given = [v for v in values if v is not None]
-    if not given:
+    first = next((v for v in values if v is not None), None)
+    if first is None:
         return None
     filled = []
     for i, (g, v) in enumerate(zip(graphs, values, strict=True)):
         if v is None and what == "edge_features" and len(g.edges):
             raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
-        if v is None:
-            v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
-        if v.shape[1:] != given[0].shape[1:]:
-            raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
-        filled.append(v)
+        filled.append(first.new_ones(len(g.edges), *first.shape[1:]) if v is None else v)
+        if filled[-1].shape[1:] != first.shape[1:]:
+            raise GraphError(f"graph {i}: {what} have width {filled[-1].shape[1]}, others have {first.shape[1]}")
     return torch.cat(filled)
 
 
@@ -363,13 +362,10 @@ def _union(graphs: Sequence[Graph]) -> Batch:
     """The disjoint union of graphs."""
     if not graphs:
         raise GraphError("a batch needs at least one graph")
-    first = graphs[0]
-    for i, g in enumerate(graphs):
-        if g.features.shape[1] != first.features.shape[1]:
-            raise GraphError(
-                f"graph {i}: features have width {g.features.shape[1]}, "
-                f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
-            )
+    widths = [g.features.shape[1] for g in graphs]
+    for i, width in enumerate(widths):
+        if width != widths[0]:
+            raise GraphError(f"graph {i}: features have width {width}, those of graph 0 {widths[0]}; all need the same")
     start = starts([g.n for g in graphs])
     edge_start = starts([len(g.edges) for g in graphs])
     nnz = [g.entries.shape[1] for g in graphs]
