@@ -78,15 +78,13 @@ def from_adjacency(
 
     where = prefix(name)
     sparse = sp.issparse(a)
-    matrix: Any = sp.coo_array(a) if sparse else real_tensor(a, "the entries of A", where)
+    matrix = a if sparse else real_tensor(a, "the entries of A", where)
     n = matrix.shape[0] if len(matrix.shape) == 2 else -1
     if tuple(matrix.shape) != (n, n):
         raise GraphError(f"{where}an adjacency matrix is square, got shape {tuple(matrix.shape)}")
     if sparse:
-        matrix.sum_duplicates()
-        keep = matrix.data != 0
-        row, col = matrix.row[keep].astype(np.int64), matrix.col[keep].astype(np.int64)
-        values = real_tensor(matrix.data[keep], "the entries of A", where)
+        row, col, data = sp.find(matrix)
+        row, col, values = row.astype(np.int64), col.astype(np.int64), real_tensor(data, "the entries of A", where)
     else:
         places = torch.nonzero(matrix.detach())
         row, col = places.T.cpu().numpy()
