@@ -77,7 +77,7 @@ def test_no_good_row_and_no_such_column_are_errors(tmp_path: Path) -> None:
         load(write(tmp_path / "t.csv"))
     with pytest.raises(ConfigurationError, match="no column 'smile'"):
         load(write(tmp_path / "t.csv", "C,1"), smiles_column="smile")
-    with pytest.raises(ConfigurationError, match=r"'smile_column' is not an option here; .*smiles_column"):
+    with pytest.raises(ConfigurationError, match=r"'smile_column'.*smiles_column"):
         load(write(tmp_path / "t.csv", "C,1"), smile_column="smile")
 
 

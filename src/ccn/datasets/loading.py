@@ -36,16 +36,12 @@ class _Reader:
 
     read: Callable[..., Dataset]
     files: Callable[[Path], list[Path]] = lambda path: [path]
-    view: Callable[..., Dataset] | None = None
+    view: Callable[..., Dataset] = lambda data: data
     passes_on: tuple[str, ...] = ()
 
     @property
     def options(self) -> set[str]:
         return {*self.passes_on, *_keywords(self.read)}
-
-    @property
-    def view_options(self) -> set[str]:
-        return set() if self.view is None else _keywords(self.view)
 
 
 def _keywords(function: Callable[..., Any]) -> set[str]:
@@ -124,12 +120,11 @@ def load(
         return _draw(graphs.from_objects(source, targets, **options), draw, seed)
     where, name, kind = _find(source, path)
     reader = _READERS[kind]
-    known = reader.options | reader.view_options
+    choices = _keywords(reader.view)
+    known = reader.options | choices
     if unknown := sorted(set(options) - known):
         known |= {"draw", "path", "seed", "store", "strict", "targets"}
-        raise ConfigurationError(
-            f"{where}: {unknown[0]!r} is not an option here; the options are {', '.join(sorted(known))}"
-        )
+        raise ConfigurationError(f"{where}: there is no option {unknown[0]!r}; choose from {', '.join(sorted(known))}")
     if not where.exists():
         raise DataError(f"{where}: no such file")
     data = _read(reader, where, name, options, store_from if store else None)
@@ -137,8 +132,7 @@ def load(
     lost = [*data.dropped, *(r for r in data.noted if r.kind in (NOT_A_NUMBER, CONTRADICTION))]
     if strict and lost:
         raise DataError(f"{where}: {min(lost, key=lambda r: r.row)}")
-    if reader.view is not None:
-        data = reader.view(data, **{k: v for k, v in options.items() if k in reader.view_options})
+    data = reader.view(data, **{k: v for k, v in options.items() if k in choices})
     return _draw(data if targets is None else data.with_targets(targets), draw, seed)
 
 
@@ -161,9 +155,7 @@ def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str
         return where, entry.name, entry.kind
     where = Path(source)
     if not where.exists():
-        raise DataError(
-            f"{source}: no data set of this name and no such file; the names are {', '.join(registry.ENTRIES)}"
-        )
+        raise DataError(f"{source}: no such file or data set; the names are {', '.join(registry.ENTRIES)}")
     return where, None, _kind(where)
 
 

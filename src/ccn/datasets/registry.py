@@ -133,9 +133,7 @@ def fetch(entry: Entry) -> Found:
 
         write_atomically(target, save)
     except (OSError, FileError) as error:
-        raise DataError(
-            f"{entry.name} cannot be kept in the cache ({error}); set CCN_CACHE to another folder"
-        ) from None
+        raise DataError(f"{entry.name} cannot be cached ({error}); set CCN_CACHE to another folder") from None
     return Found(target, "cache")
 
 

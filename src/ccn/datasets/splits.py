@@ -82,9 +82,7 @@ class Split:
             raise ConfigurationError(f"split: row {rows[count > 1][0]} is given twice; parts must not overlap")
         wrong = np.flatnonzero(rows != np.arange(len(rows)))
         if self.complete and wrong.size:
-            raise ConfigurationError(
-                f"split: the {len(rows)} rows must be 0..{len(rows) - 1}, each in one part; row {wrong[0]} is in none"
-            )
+            raise ConfigurationError(f"split: row {wrong[0]} is in no part; put each of 0..{len(rows) - 1} in one")
 
     @classmethod
     def of(cls, part: ArrayLike) -> Split:
@@ -320,9 +318,7 @@ def load_splits(path: str | Path, data: Any) -> list[Split]:
 def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable[Any] | None) -> Split:
     shares = np.asarray(fractions, dtype=np.float64)
     if shares.shape != (3,) or not (shares >= 0).all() or shares[0] == 0 or abs(shares.sum() - 1) > 1e-6:
-        raise ConfigurationError(
-            f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
-        )
+        raise ConfigurationError(f"fractions={tuple(fractions)}: give train, validation and test, which sum to 1")
     return Split.of(_parts(shares, strata, groups, seed, train_first=True))
 
 

@@ -365,9 +365,7 @@ class Histograms(VertexFeatures, kind="histograms"):
     def __post_init__(self) -> None:
         _check_integer("histogram features", "depth", self.depth, 0 if self.include_self else 1)
         if not isinstance(self.of, VertexFeatures):
-            raise ConfigurationError(
-                f"histogram features: of={self.of!r} must define vertex features, as Labels() does"
-            )
+            raise ConfigurationError(f"histogram features: of={self.of!r} must be vertex features such as Labels()")
 
     def fit(self, graphs: Any) -> Histograms:
         return replace(self, of=self.of.fit(graphs))

@@ -97,9 +97,7 @@ def from_adjacency(
     missing = np.setdiff1d(graph.entries[0] * n + graph.entries[1], row * n + col)
     if missing.size:
         u, v = divmod(int(missing[0]), n)
-        raise GraphError(
-            f"{where}A[{u}, {v}] is 0 but A[{v}, {u}] is not: A is not symmetric; make them agree or pass directed=True"
-        )
+        raise GraphError(f"{where}A[{u}, {v}] is 0 but A[{v}, {u}] is not; make A symmetric or pass directed=True")
     return graph
 
 
