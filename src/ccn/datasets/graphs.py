@@ -333,9 +333,7 @@ def from_objects(
             return data
         pack = data.pack
     else:
-        from ccn.graphs.graph import as_graph
-
-        pack = Pack.of([as_graph(g, f"graph {i}: ") for i, g in enumerate(listed)], name)
+        pack = Pack.of(listed, name)
         if targets is None and listed and all(getattr(g, "y", None) is not None for g in listed):
             targets = [np.asarray(g.y).reshape(-1) for g in listed]
     if targets is None:

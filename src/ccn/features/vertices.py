@@ -293,8 +293,13 @@ def histogram_features(
     """
     _check_integer("histogram features", "depth", depth, 0 if include_self else 1)
     pack = Pack.of(graphs)
-    x = _columns(pack.compact().arrays["features"] if labels is None else np.asarray(labels))
-    a = neighbours(pack)
+    x = pack.compact().arrays["features"] if labels is None else np.asarray(labels)
+    if x.ndim == 1:
+        values, index = np.unique(x, return_inverse=True)
+        x = _one_hot(index, len(values))
+    if x.ndim != 2:
+        raise GraphError(f"labels are one number or one row per vertex, got an array of shape {x.shape}")
+    x, a = x.astype(np.float32, copy=False), neighbours(pack)
     if len(x) != a.shape[0]:
         raise GraphError(f"the graphs have {a.shape[0]} vertices, but there are labels of {len(x)}")
     width, first = x.shape[1], 0 if include_self else 1
@@ -306,15 +311,6 @@ def histogram_features(
                 at = (j - first) * width
                 out[block, at : at + width] = (reached @ x) / np.maximum(count, 1)
     return out
-
-
-def _columns(labels: NDArray[Any]) -> NDArray[np.float32]:
-    if labels.ndim == 1:
-        values, index = np.unique(labels, return_inverse=True)
-        labels = _one_hot(index, len(values))
-    if labels.ndim != 2:
-        raise GraphError(f"labels are one number or one row per vertex, got an array of shape {labels.shape}")
-    return labels.astype(np.float32, copy=False)
 
 
 def blocks(sizes: Int, pairs: int = _PAIRS) -> Iterator[slice]:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = [
-    "convert",
     "from_adjacency",
     "from_networkx",
     "from_pyg",
@@ -26,12 +25,13 @@ __all__ = [
     "from_smiles",
     "is_one",
     "parse_smiles",
+    "reader_of",
     "to_networkx",
     "to_pyg",
 ]
 
 
-def _reader(thing: Any) -> Callable[[Any], Graph] | None:
+def reader_of(thing: Any) -> Callable[[Any], Graph] | None:
     """The function that makes a graph from things of this kind, or None."""
     # By attributes: no library is imported, and RDKit's suppliers, which are lists of molecules, are not matched.
     if isinstance(thing, str):
@@ -48,26 +48,12 @@ def _reader(thing: Any) -> Callable[[Any], Graph] | None:
     return None
 
 
-def convert(thing: Any, where: str = "") -> Graph:
-    """A graph from any supported object; errors start with ``where``."""
-    reader = _reader(thing)
-    if reader is None:
-        raise GraphError(
-            f"{where}cannot make a graph from {type(thing).__name__}; give a ccn.Graph, a SMILES string, an RDKit "
-            "molecule, a NetworkX graph, a PyG Data or an adjacency matrix"
-        )
-    try:
-        return reader(thing)
-    except GraphError as error:
-        raise GraphError(f"{where}{str(error).removeprefix('graph: ')}") from None
-
-
 def is_one(thing: Any) -> bool:
     """Whether ``thing`` stands for one graph, not for an iterable of several."""
     if not hasattr(thing, "__iter__") and not hasattr(thing, "__getitem__"):
         return True
     # A PyG Batch is a Data of many graphs; an array with another number of axes than two is a list of matrices.
-    return _reader(thing) is not None and not hasattr(thing, "to_data_list") and getattr(thing, "ndim", 2) == 2
+    return reader_of(thing) is not None and not hasattr(thing, "to_data_list") and getattr(thing, "ndim", 2) == 2
 
 
 def from_adjacency(

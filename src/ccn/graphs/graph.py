@@ -382,12 +382,24 @@ def _union(graphs: Sequence[Graph]) -> Batch:
 
 
 def as_graph(thing: Any, where: str = "") -> Graph:
-    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix."""
+    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix.
+
+    Errors start with ``where``.
+    """
     if isinstance(thing, Graph):
         return thing
-    from ccn.graphs.exchange import convert
+    from ccn.graphs.exchange import reader_of
 
-    return convert(thing, where)
+    reader = reader_of(thing)
+    if reader is None:
+        raise GraphError(
+            f"{where}cannot make a graph from {type(thing).__name__}; give a ccn.Graph, a SMILES string, an RDKit "
+            "molecule, a NetworkX graph, a PyG Data or an adjacency matrix"
+        )
+    try:
+        return reader(thing)
+    except GraphError as error:
+        raise GraphError(f"{where}{str(error).removeprefix('graph: ')}") from None
 
 
 def batch(graphs: Any) -> Batch:
