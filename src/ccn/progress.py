@@ -2,14 +2,8 @@
 
 ``progress`` gives a function to call with the number of steps done, and at times with a note::
 
-    with progress("molecules", total=len(rows)) as update:  # a bar with the time remaining, removed at the end
-        update(done)
-
-    with progress("reading", unit="rows", shown=not quiet) as update:  # a count with its rate
-        update(done)
-
-    with progress("member 1", total=batches, notes=True, shown=verbose) as update:  # a bar that stays, with figures
-        update(done)
+    with progress("member 1", total=batches, notes=True, shown=verbose) as update:
+        update(done)  # a bar with the time remaining, or a count with its rate where there is no total
         update(done, "epoch 3 of 10: loss 0.12")  # off a terminal, the line "member 1, epoch 3 of 10: loss 0.12"
 
 Where standard error is not a terminal nothing is shown but, with ``notes=True``, one line per note. Rich is imported
@@ -88,16 +82,11 @@ def progress(
             nonlocal began
             began = began or (time.monotonic(), done)  # what a resumed run had done before does not count
             if total is None:
-                note = _count(done, began, unit)
+                seconds = time.monotonic() - began[0]
+                rate = f", {(done - began[1]) / seconds:,.0f} {unit}/s" if seconds > 1 else ""
+                note = f"{done:,} {unit}{rate}"
             display.update(task, completed=done)
             if note is not None:
                 display.update(task, note=note)
 
         yield update
-
-
-def _count(done: int, began: tuple[float, int], unit: str) -> str:
-    """The count and, after a second, its rate."""
-    seconds = time.monotonic() - began[0]
-    rate = f", {(done - began[1]) / seconds:,.0f} {unit}/s" if seconds > 1 else ""
-    return f"{done:,} {unit}{rate}"

@@ -47,23 +47,8 @@ def test_a_bomb_is_refused_in_zip_and_gzip(tmp_path: Path) -> None:
         stream.read()
 
 
-def test_a_bomb_that_lies_about_its_size_is_found_while_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bomb_of_several_files_is_found_while_reading(tmp_path: Path) -> None:
     path = zipped(tmp_path / "x.zip", **{"a.txt": bytes(50_000), "b.txt": bytes(50_000)})
-    original = zipfile.ZipFile.infolist
-
-    def small(self: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-        class Liar(int):
-            def __radd__(self, other: int) -> int:
-                return other
-
-        entries = original(self)
-        for e in entries:
-            e.file_size = Liar(e.file_size)
-        return entries
-
-    monkeypatch.setattr(zipfile.ZipFile, "infolist", small)
     with pytest.raises(DataError, match="60,000"):
         read_zip(path, always=60_000, ratio=1)
 

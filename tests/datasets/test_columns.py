@@ -1,10 +1,28 @@
-"""Target columns: classes or numbers, and which of the two."""
+"""Columns: strings in two arrays; targets that are classes or numbers, and which of the two."""
 
 import numpy as np
 import pytest
 
-from ccn.datasets.columns import encode_classes, encode_targets, ordered
+from ccn.datasets.columns import Strings, encode_classes, encode_targets, ordered
 from ccn.errors import DataError
+
+WORDS = ["CCO", "", "é", "C#N", "日本"]
+
+
+def test_strings_come_back_as_they_went_in() -> None:
+    strings = Strings.of(WORDS)
+    assert list(strings) == WORDS
+    assert list(Strings.of([])) == []
+    assert strings[-1] == WORDS[-1]
+
+
+def test_choosing_shares_the_arrays_and_composes() -> None:
+    strings = Strings.of(WORDS)
+    chosen = strings.select([4, 0, 0])
+    assert chosen.arrays is strings.arrays
+    assert list(chosen[1:]) == ["CCO", "CCO"]
+    assert list(strings.select(np.array([True, False, True, False, False]))) == ["CCO", "é"]
+    assert len(chosen.compact().arrays["start"]) == 4
 
 
 def test_values_are_ordered_by_size_or_by_text() -> None:

@@ -1,12 +1,17 @@
 """A data set: rows, targets and what belongs to them are chosen together."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ccn.datasets import Dataset, load
+from ccn.datasets import Dataset, Remark, load
+from ccn.datasets.dataset import shorten, summary
 from ccn.errors import DataError
+
+DROPPED = [Remark(3, "C1CC", "not a SMILES: its spelling is wrong"), Remark(5, "xx", "not a SMILES: it has no atom")]
+NOTED = [Remark(4, "C", "single atom")]
 
 
 @pytest.fixture(scope="module")
@@ -38,3 +43,17 @@ def test_statistics_count_what_is_there(mutag: Dataset) -> None:
     assert (some.graphs, sum(some.classes.values())) == (2, 2)
     assert some.mean_vertices == some.vertices / 2
     assert mutag.subset([]).statistics().smallest == 0
+
+
+def test_a_summary_counts_rows_and_kinds() -> None:
+    assert summary(DROPPED, NOTED) == "2 rows dropped: 2 not a SMILES; kept but noted: 1 single atom"
+    assert summary([]) == "no row dropped"
+    assert str(DROPPED[0]).startswith("row 3: not a SMILES")
+
+
+def test_remarks_are_written_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    data = Dataset("none", [], np.zeros((0, 0)), (), "regression", dropped=tuple(DROPPED), noted=tuple(NOTED))
+    with data.write_dropped(tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["row"], r["action"]) for r in rows] == [("3", "dropped"), ("4", "kept"), ("5", "dropped")]
+    assert len(shorten("C" * 1000)) < 300

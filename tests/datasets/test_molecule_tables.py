@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from ccn.datasets import load
+from ccn.datasets.molecule_tables import find_schema
+from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
 
 
@@ -75,7 +77,7 @@ def test_no_good_row_and_no_such_column_are_errors(tmp_path: Path) -> None:
         load(write(tmp_path / "t.csv"))
     with pytest.raises(ConfigurationError, match="no column 'smile'"):
         load(write(tmp_path / "t.csv", "C,1"), smiles_column="smile")
-    with pytest.raises(ConfigurationError, match=r"'smile_column' is not an option here; .*smiles_column"):
+    with pytest.raises(ConfigurationError, match=r"'smile_column'.*smiles_column"):
         load(write(tmp_path / "t.csv", "C,1"), smile_column="smile")
 
 
@@ -138,3 +140,21 @@ def test_canonical_smiles_are_kept_with_the_rows(tmp_path: Path) -> None:
     assert data.canonical is not None
     assert list(data.canonical) == ["CCO", "CCO", "C"]
     assert list(data.subset([2, 0]).canonical or ()) == ["C", "CCO"]
+
+
+def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("CCO,1.5\nC,2\n")
+    assert find_schema(open_table(path)).smiles == "column 1"
+    path.write_text("index,code,compound,dose,class\n" + "".join(f"{i},A{i},{'C' * i}O,{i}.5,x\n" for i in range(1, 9)))
+    schema = find_schema(open_table(path))
+    assert (schema.smiles, schema.targets, schema.id) == ("compound", ("dose",), "index")
+    path.write_text("Canonical_SMILES,note,active\n" + "".join(f"C{'C' * i},n{i},{'yn'[i % 2]}\n" for i in range(8)))
+    schema = find_schema(open_table(path))
+    assert (schema.smiles, schema.targets, schema.words) == ("Canonical_SMILES", ("active",), frozenset({"active"}))
+    assert find_schema(open_table(path), target_columns="ACTIVE").targets == ("active",)
+    with pytest.raises(ConfigurationError, match=r"no column 'actve'.*'active'"):
+        find_schema(open_table(path), target_columns=["actve"])
+    path.write_text("a,b\nhello there,1\nwhat now,2\n")
+    with pytest.raises(DataError, match="smiles_column"):
+        find_schema(open_table(path))

@@ -13,7 +13,7 @@ from rdkit import Chem
 
 from ccn import Graph, Pack
 from ccn.datasets import load
-from ccn.datasets.groups import molecule_groups, scaffold_groups
+from ccn.datasets.dealing import molecule_groups, scaffold_groups
 from ccn.datasets.splits import (
     Split,
     fingerprint,
@@ -206,9 +206,9 @@ def test_splits_by_name_are_those_of_the_functions() -> None:
         ({"kind": "stratified"}, "'stratified' needs labels"),
         ({"kind": "column"}, "'column' needs column"),
         ({"kind": "random", "duplicates": "drop"}, "duplicates='drop'"),
-        ({"kind": "random", "fractions": (0.8, 0.3, 0.1)}, "add up to 1"),
-        ({"kind": "random", "fractions": (0.8, 0.2)}, "add up to 1"),
-        ({"kind": "random", "fractions": (1.1, -0.2, 0.1)}, "add up to 1"),
+        ({"kind": "random", "fractions": (0.8, 0.3, 0.1)}, "fractions=.*1"),
+        ({"kind": "random", "fractions": (0.8, 0.2)}, "fractions=.*1"),
+        ({"kind": "random", "fractions": (1.1, -0.2, 0.1)}, "fractions=.*1"),
         ({"kind": "random", "seed": -1}, "seed=-1"),
         ({"kind": "random", "n": 0}, "n=0 must be the number of rows"),
         ({"kind": "random", "n": 2}, "2 rows in 2 groups are too few for 3 parts"),
@@ -257,8 +257,8 @@ def test_a_split_may_be_restricted_to_labelled_rows() -> None:
     [
         (([0, 1], [1], [2]), "row 1 is given twice"),
         (([0, 1], [2], [], [1]), "row 1 is given twice"),
-        (([0, 1], [3], []), r"the 3 rows must be 0..2, each in one part; row 2 is in none"),
-        (([0, -1], [], []), "row 0 is in none"),
+        (([0, 1], [3], []), r"row 2 is in no part.*0\.\.2"),
+        (([0, -1], [], []), "row 0 is in no part"),
         (([], [0], [1]), "no row to train on"),
         (([0.5], [], []), "train must be a list of row numbers"),
         (([[0]], [], []), "train must be a list of row numbers"),

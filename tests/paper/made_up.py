@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ccn.datasets.qm9 import TARGETS
+from ccn.datasets.published import TARGETS
 from ccn.paper.records import Record, Status, append
 
 

@@ -4,7 +4,7 @@ from statistics import fmean
 
 import pytest
 
-from ccn.datasets.qm9 import TARGETS
+from ccn.datasets.published import TARGETS
 from ccn.paper.cells import METHODS
 from ccn.paper.quoted import quoted
 

@@ -145,7 +145,7 @@ def info(
 
     """
     from ccn.datasets import load
-    from ccn.datasets.remarks import summary
+    from ccn.datasets.dataset import summary
 
     named = given(_SECTIONS, flags)
     features = named.get("features", {})

@@ -7,10 +7,9 @@ graph is made.
 from __future__ import annotations
 
 from ccn.datasets import splits
-from ccn.datasets.dataset import Dataset, Statistics
+from ccn.datasets.dataset import Dataset, Remark, Statistics
 from ccn.datasets.graphs import from_objects
 from ccn.datasets.loading import load, options_of
-from ccn.datasets.remarks import Remark
 from ccn.datasets.tu import read_tu
 
 __all__ = ["Dataset", "Remark", "Statistics", "from_objects", "load", "options_of", "read_tu", "splits"]

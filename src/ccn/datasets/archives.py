@@ -86,13 +86,11 @@ def read_zip(path: Path, suffix: str = "", *, always: int = ALWAYS, ratio: int =
                     raise DataError(f"{path}: refused, since it holds a path outside its folder, {entry.filename!r}")
                 if entry.external_attr >> 16 & 0o170000 == _SYMLINK:
                     raise DataError(f"{path}: refused, since it holds a symbolic link, {entry.filename!r}")
-            wanted = [e for e in entries if not e.is_dir() and e.filename.endswith(suffix)]
-            if sum(e.file_size for e in entries) > limit:
-                raise _bomb(path, limit)
             out, left = {}, limit
-            for entry in wanted:
-                # The declared sizes may be false, so that reading is bounded as well.
-                with archive.open(entry) as stream:
+            for entry in entries:
+                if entry.is_dir() or not entry.filename.endswith(suffix):
+                    continue
+                with archive.open(entry) as stream:  # not by its declared size, which may be false
                     content = stream.read(left + 1)
                 left -= len(content)
                 if left < 0:

@@ -1,7 +1,12 @@
-"""A data set: graphs and targets, with names, units, and remarks on the rows of the source."""
+"""A data set: graphs and targets, with names, units, and remarks on the rows of the source: which were dropped and why,
+and what was noted about those that were kept.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ccn.datasets.columns import Task
-from ccn.datasets.remarks import Remark, summary, write_remarks
-from ccn.datasets.strings import Strings
+from ccn.datasets.columns import Strings, Task
 from ccn.errors import DataError
+from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
 
 if TYPE_CHECKING:
@@ -21,13 +25,67 @@ if TYPE_CHECKING:
 
     from ccn.graphs.graph import Graph
 
-__all__ = ["ARRAYS", "STRINGS", "Dataset", "Statistics"]
+__all__ = [
+    "ARRAYS",
+    "CONTRADICTION",
+    "NOT_A_NUMBER",
+    "STRINGS",
+    "Dataset",
+    "Remark",
+    "Statistics",
+    "shorten",
+    "summary",
+]
 
 STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
 """The fields of a data set that hold one string per graph, or None."""
 ARRAYS = ("targets", "weights", "rows")
 """The fields that are arrays with one row per graph, or None."""
+NOT_A_NUMBER = "not a number in a target column"
+CONTRADICTION = "duplicate with another target"
 _SHOWN = 12  # classes or targets that a printed line names
+_LONGEST = 200  # characters of a value that a report shows
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark on one row.
+
+    Attributes:
+        row: the row's number, counted from 1 without the header.
+        value: the cell or the row.
+        reason: what is wrong or unusual.
+
+    """
+
+    row: int
+    value: str
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """The reason without its details, by which remarks are counted."""
+        return self.reason.split(":", 1)[0]
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {self.reason} ({shorten(self.value)!r})"
+
+
+def shorten(value: str) -> str:
+    """A value as a report shows it."""
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+
+
+def summary(dropped: Sequence[Remark], noted: Sequence[Remark] = ()) -> str:
+    """One line: how many rows were dropped or noted, and why."""
+
+    def counted(remarks: Iterable[Remark]) -> str:
+        return ", ".join(f"{count} {kind}" for kind, count in Counter(r.kind for r in remarks).most_common())
+
+    rows = len({r.row for r in dropped})
+    parts = [f"{rows} row{'s' * (rows > 1)} dropped: {counted(dropped)}"] if dropped else []
+    parts += [f"kept but noted: {counted(noted)}"] if noted else []
+    return "; ".join(parts) or "no row dropped"
 
 
 @dataclass(frozen=True)
@@ -125,30 +183,25 @@ class Dataset:
         return replace(self, targets=self.targets[:, columns], target_names=names, units=units)
 
     def statistics(self) -> Statistics:
-        """Counts of graphs, vertices, edges and classes."""
-        pack = self.pack
-        first = pack.arrays.get("edge_features")
-        sizes = pack.sizes
+        """Counts of graphs, vertices and edges, and how often each class occurs over all targets."""
+        pack, classes = self.pack, {}
+        sizes, edge_features = pack.sizes, pack.arrays.get("edge_features")
+        if self.task == "classification":
+            known = self.targets[~np.isnan(self.targets)].astype(np.int64)
+            counts = np.bincount(known, minlength=len(self.classes))
+            classes = {str(c): int(k) for c, k in zip(self.classes, counts, strict=True)}
         return Statistics(
             graphs=len(pack),
             vertices=int(sizes.sum()),
             edges=int(pack.edge_counts.sum()),
-            smallest=int(sizes.min(initial=np.iinfo(np.int64).max)) if len(pack) else 0,
+            smallest=int(sizes.min()) if len(pack) else 0,
             largest=int(sizes.max(initial=0)),
             vertex_features=pack.width,
-            edge_features=0 if first is None else int(first.shape[1]),
+            edge_features=0 if edge_features is None else int(edge_features.shape[1]),
             task=self.task,
             targets=self.target_names,
-            classes=self._class_counts(),
+            classes=classes,
         )
-
-    def _class_counts(self) -> dict[str, int]:
-        """How often each class occurs, over all targets."""
-        if self.task != "classification":
-            return {}
-        known = self.targets[~np.isnan(self.targets)].astype(np.int64)
-        counts = np.bincount(known, minlength=len(self.classes))
-        return {str(c): int(k) for c, k in zip(self.classes, counts, strict=True)}
 
     def __repr__(self) -> str:
         s = self.statistics()
@@ -169,7 +222,14 @@ class Dataset:
 
     def write_dropped(self, path: str | Path) -> Path:
         """Write the remarks on rows as a CSV: row, value, reason, and whether the row was dropped or kept."""
-        return write_remarks(Path(path), self.dropped, self.noted)
+        lines = [(r, "dropped") for r in self.dropped] + [(r, "kept") for r in self.noted]
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(["row", "value", "reason", "action"])
+        for remark, action in sorted(lines, key=lambda line: line[0].row):
+            writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
+        write_atomically(Path(path), text.getvalue().encode())
+        return Path(path)
 
     def to_pyg(self) -> list[Any]:
         """One PyG ``Data`` per graph, with features in torch's default dtype and targets ``y`` (1, targets).
@@ -180,33 +240,25 @@ class Dataset:
 
         from ccn.graphs.exchange import to_pyg
 
-        kind = torch.get_default_dtype()
-        out = []
-        for graph, target in zip(self.graphs, self.targets, strict=True):
-            data = to_pyg(graph)
-            for name in ("x", "edge_attr"):
-                value = getattr(data, name, None)
-                if value is not None:
-                    data[name] = value.to(kind)
-            data.y = torch.from_numpy(target.copy())[None].to(kind)
-            out.append(data)
+        out = [to_pyg(graph) for graph in self.graphs]
+        for data, target in zip(out, torch.from_numpy(self.targets.copy()), strict=True):
+            data.y = target[None]
+            for name in ("x", "edge_attr", "y"):
+                if getattr(data, name, None) is not None:
+                    data[name] = data[name].to(torch.get_default_dtype())
         return out
 
     def to_networkx(self) -> list[networkx.Graph]:
         """One NetworkX graph per graph, with its targets by name in ``graph.graph``."""
         from ccn.graphs.exchange import to_networkx
 
-        out = []
-        for graph, target in zip(self.graphs, self.targets, strict=True):
-            made = to_networkx(graph)
-            made.graph.update(zip(self.target_names, target.tolist(), strict=True))
-            out.append(made)
+        out = [to_networkx(graph) for graph in self.graphs]
+        for graph, target in zip(out, self.targets.tolist(), strict=True):
+            graph.graph.update(zip(self.target_names, target, strict=True))
         return out
 
 
 def _some(names: Iterable[str]) -> str:
     """The names, or the first few and how many there are."""
     listed = list(names)
-    if len(listed) <= _SHOWN:
-        return ", ".join(listed)
-    return f"{', '.join(listed[:_SHOWN])}, .. ({len(listed)} in all)"
+    return ", ".join(listed[:_SHOWN]) + (f", .. ({len(listed)} in all)" if len(listed) > _SHOWN else "")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary
-from ccn.datasets.columns import Task, encode_targets, ordered
-from ccn.datasets.dataset import Dataset
-from ccn.datasets.remarks import Remark, shorten
-from ccn.datasets.strings import Strings
+from ccn.datasets.columns import Strings, Task, encode_targets, ordered
+from ccn.datasets.dataset import Dataset, Remark, shorten
 from ccn.datasets.tables import name_of
 from ccn.errors import CCNError, DataError, GraphError
 from ccn.graphs.pack import Pack
@@ -33,6 +30,7 @@ __all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "rea
 
 FOLDER_SUFFIXES = (".graphml", ".gml")
 _TARGET = ("target", "targets", "y")
+_WORDS = ("id", "group", "split")
 _SEVERAL = "target {}"
 
 
@@ -51,16 +49,7 @@ class _Record:
     words: dict[str, str] = field(default_factory=dict)
 
 
-_Records = Iterable[tuple[int, str, Callable[[], _Record]]]
-"""For each graph its row, its text for a remark, and a function that reads it or raises one of ``_ERRORS``."""
 _ERRORS = (CCNError, TypeError, ValueError, KeyError, RecursionError)
-
-
-def _attempt(read: Callable[[], _Record]) -> _Record | Exception:
-    try:
-        return read()
-    except _ERRORS as error:
-        return error
 
 
 def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
@@ -94,11 +83,11 @@ def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) 
 
 def _named(target: Any) -> dict[str, Any]:
     """A target by name: the names of an object, the positions of a list."""
-    if isinstance(target, dict):
-        return target
     if isinstance(target, list | tuple):
         return {_SEVERAL.format(i): v for i, v in enumerate(target)}
-    return {} if target is None else {"target": target}
+    if target is None or isinstance(target, dict):
+        return target or {}
+    return {"target": target}
 
 
 def _value(value: Any) -> Any:
@@ -112,67 +101,72 @@ def _value(value: Any) -> Any:
     raise GraphError(f"the target {shorten(str(value))} is neither a number nor a word")
 
 
-class _NoGraphError(DataError):
-    """None of the records is a graph."""
+def _read_all(
+    things: Iterable[tuple[str, Any]], read: Callable[[Any], _Record], name: str, where: str, task: Task | None
+) -> tuple[Dataset | None, list[Remark]]:
+    """The data set of all things of which ``read`` makes a graph, None if there are none, and remarks on the others.
 
-    def __init__(self, where: str, dropped: list[Remark]) -> None:
-        super().__init__(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
-        self.dropped = dropped
-
-
-def _dataset(records: _Records, name: str, where: str, task: Task | None) -> Dataset:
-    """A data set of records; those that are not graphs are dropped."""
-    listed = [(row, shown, _attempt(read)) for row, shown, read in records]
+    Each thing comes with its text for a remark; rows count from 1.
+    """
+    listed: list[tuple[int, str, _Record | Exception]] = []
+    for row, (shown, thing) in enumerate(things, 1):
+        try:
+            listed.append((row, shown, read(thing)))
+        except _ERRORS as error:
+            listed.append((row, shown, error))
     good = [r for *_, r in listed if isinstance(r, _Record)]
     vertex, edge = _labels(r.labels for r in good), _labels(r.edge_labels for r in good)
-    graphs: list[Graph] = []
-    rows: list[int] = []
-    kept: list[_Record] = []
+    kept: list[tuple[int, Graph, dict[str, Any], dict[str, str]]] = []
     dropped: list[Remark] = []
     for row, shown, record in listed:
-        called = f"{name}[{len(graphs)}]"
+        called = f"{name}[{len(kept)}]"
         try:
             if isinstance(record, Exception):
                 raise record
             graph = _graph(record, vertex, edge, called)
-            for value in _named(record.target).values():
-                _value(value)
-            if graphs:
-                _alike(graph, graphs[0], rows[0])
+            target = {key: _value(value) for key, value in _named(record.target).items()}
+            if kept:
+                _check_alike(graph, kept[0][1], kept[0][0])
         except _ERRORS as error:
             dropped.append(Remark(row, shown, f"not a graph: {str(error).removeprefix(f'graph {called}: ')}"))
-            continue
-        graphs.append(graph)
-        rows.append(row)
-        kept.append(record)
+        else:
+            kept.append((row, graph, target, record.words))
     if not kept:
-        raise _NoGraphError(where, dropped)
-    targets = [_named(r.target) for r in kept]
+        return None, dropped
+    rows, graphs, targets, words = zip(*kept, strict=True)
     names = tuple(dict.fromkeys(key for one in targets for key in one))
-    columns = [[_value(one.get(key)) for one in targets] for key in names]
-    values, found_task, classes = encode_targets(columns, names, len(kept), task, where)
-
-    def words(key: str) -> Strings | None:
-        return Strings.of(r.words.get(key, "") for r in kept) if any(key in r.words for r in kept) else None
-
-    return Dataset(
+    values, task, classes = encode_targets(
+        [[one.get(key) for one in targets] for key in names], names, len(kept), task, where
+    )
+    strings: dict[str, Any] = {
+        f"{key}s": Strings.of(one.get(key, "") for one in words) for key in _WORDS if any(key in one for one in words)
+    }
+    data = Dataset(
         name,
         Pack.of(graphs, name or None),
         values,
         names,
-        found_task,
+        task,
         classes,
-        ids=words("id"),
-        groups=words("group"),
-        splits=words("split"),
         rows=np.array(rows, dtype=np.int64),
         dropped=tuple(dropped),
         vertex_names=tuple(f"label={label}" for label in vertex),
         edge_names=tuple(f"label={label}" for label in edge),
+        **strings,
     )
+    return data, dropped
 
 
-def _alike(graph: Graph, first: Graph, row: int) -> None:
+def _dataset(
+    things: Iterable[tuple[str, Any]], read: Callable[[Any], _Record], name: str, where: str, task: Task | None
+) -> Dataset:
+    data, dropped = _read_all(things, read, name, where, task)
+    if data is None:
+        raise DataError(f"{where}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
+    return data
+
+
+def _check_alike(graph: Graph, first: Graph, row: int) -> None:
     """An error unless two graphs have features of the same width."""
     for what in ("features", "edge_features"):
         a, b = getattr(graph, what), getattr(first, what)
@@ -187,15 +181,9 @@ def _alike(graph: Graph, first: Graph, row: int) -> None:
 
 def read_json_lines(path: str | Path, name: str | None = None, *, task: Task | None = None) -> Dataset:
     """Read graphs from a file with one JSON object per line, also with ``.gz``."""
-    path = Path(path)
-
-    def records() -> _Records:
-        with open_binary(path) as stream:
-            for row, raw in enumerate(stream, 1):
-                text = raw.decode("utf-8-sig" if row == 1 else "utf-8", "replace").strip()
-                yield row, text, partial(_from_json, text)
-
-    return _dataset(records(), name or name_of(path), str(path), task)
+    with open_binary(Path(path)) as stream:
+        lines = (raw.decode("utf-8-sig" if i == 0 else "utf-8", "replace").strip() for i, raw in enumerate(stream))
+        return _dataset(((text, text) for text in lines), _from_json, name or name_of(path), str(path), task)
 
 
 def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset | None, list[tuple[int, str]]]:
@@ -212,14 +200,10 @@ def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset 
             raise DataError(f"vertex features of shape {shape} where those of training have {width} columns")
         return replace(record, target=None)
 
-    records = ((i, text, partial(read, text)) for i, text in enumerate(texts))
-    data, dropped = None, []
-    try:
-        data = _dataset(records, "", "lines", "regression")
-        dropped = list(data.dropped)
-    except _NoGraphError as error:
-        dropped = error.dropped
-    return data, [(remark.row, remark.reason) for remark in dropped]
+    data, dropped = _read_all(((text, text) for text in texts), read, "", "lines", "regression")
+    if data is not None and data.rows is not None:
+        data = replace(data, rows=data.rows - 1)
+    return data, [(remark.row - 1, remark.reason) for remark in dropped]
 
 
 def _from_json(text: str) -> _Record:
@@ -235,7 +219,7 @@ def _from_json(text: str) -> _Record:
     return _Record(
         **{key: one.get(key) for key in plain},
         target=next((one[key] for key in _TARGET if key in one), None),
-        words={key: str(one[key]) for key in ("id", "group", "split") if key in one},
+        words={key: str(one[key]) for key in _WORDS if key in one},
     )
 
 
@@ -244,11 +228,8 @@ def _from_json(text: str) -> _Record:
 
 def _common(data: Sequence[dict[Any, Any]]) -> list[str]:
     """The attributes that are numbers in all of them."""
-    if not data:
-        return []
-    return sorted(
-        key for key in data[0] if isinstance(key, str) and all(isinstance(of.get(key), int | float) for of in data)
-    )
+    named = [key for key in (data[0] if data else ()) if isinstance(key, str)]
+    return sorted(key for key in named if all(isinstance(of.get(key), int | float) for of in data))
 
 
 def _from_networkx(g: Any, columns: Sequence[str]) -> _Record:
@@ -290,7 +271,7 @@ def _of_networkx(graphs: Iterable[tuple[str, Any]], name: str, where: str, task:
             raise g
         return _from_networkx(g, columns)
 
-    return _dataset(((row, shown, partial(read, g)) for row, (shown, g) in enumerate(listed, 1)), name, where, task)
+    return _dataset(listed, read, name, where, task)
 
 
 def graph_files(path: Path) -> list[Path]:
@@ -318,9 +299,8 @@ def read_graphs(path: str | Path, name: str | None = None, *, task: Task | None 
         try:
             return reader(file)
         except Exception as error:  # the parsers of the two formats raise errors of many kinds
-            return DataError(
-                f"cannot be read ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''})"
-            )
+            reason = next(iter(str(error).splitlines()), "")
+            return DataError(f"cannot be read ({type(error).__name__}: {reason})")
 
     return _of_networkx(((file.name, read(file)) for file in files), name or path.stem, str(path), task)
 
@@ -353,9 +333,7 @@ def from_objects(
             return data
         pack = data.pack
     else:
-        from ccn.graphs.graph import as_graph
-
-        pack = Pack.of([as_graph(g, f"graph {i}: ") for i, g in enumerate(listed)], name)
+        pack = Pack.of(listed, name)
         if targets is None and listed and all(getattr(g, "y", None) is not None for g in listed):
             targets = [np.asarray(g.y).reshape(-1) for g in listed]
     if targets is None:

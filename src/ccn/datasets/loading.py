@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ccn.datasets import brec, graphs, hcep, qm9, registry, tu
-from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecule_tables import MOLECULE_OPTIONS, read_molecules
-from ccn.datasets.remarks import check_strict
-from ccn.datasets.schema import COLUMN_OPTIONS
+from ccn.datasets import graphs, published, registry, tu
+from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset
+from ccn.datasets.molecule_tables import COLUMN_OPTIONS, MOLECULE_OPTIONS, read_molecules
 from ccn.datasets.store import stored
 from ccn.datasets.tables import TABLE_SUFFIXES, suffix_of
 from ccn.errors import ConfigurationError, DataError
@@ -22,10 +20,6 @@ from ccn.errors import ConfigurationError, DataError
 __all__ = ["load", "options_of"]
 
 _NOT_STORED = ("n_jobs", "progress")  # options on which the content of a data set does not depend
-
-
-def _itself(path: Path) -> list[Path]:
-    return [path]
 
 
 @dataclass(frozen=True)
@@ -41,17 +35,13 @@ class _Reader:
     """
 
     read: Callable[..., Dataset]
-    files: Callable[[Path], list[Path]] = _itself
-    view: Callable[..., Dataset] | None = None
+    files: Callable[[Path], list[Path]] = lambda path: [path]
+    view: Callable[..., Dataset] = lambda data: data
     passes_on: tuple[str, ...] = ()
 
     @property
     def options(self) -> set[str]:
         return {*self.passes_on, *_keywords(self.read)}
-
-    @property
-    def view_options(self) -> set[str]:
-        return set() if self.view is None else _keywords(self.view)
 
 
 def _keywords(function: Callable[..., Any]) -> set[str]:
@@ -60,9 +50,9 @@ def _keywords(function: Callable[..., Any]) -> set[str]:
 
 _READERS = {
     "tu": _Reader(tu.read_tu, tu.tu_files),
-    "qm9": _Reader(qm9.read_qm9, qm9.qm9_files, qm9.qm9_energies, MOLECULE_OPTIONS),
-    "hcep": _Reader(hcep.read_hcep, passes_on=MOLECULE_OPTIONS),
-    "brec": _Reader(brec.read_brec),
+    "qm9": _Reader(published.read_qm9, published.qm9_files, published.qm9_energies, MOLECULE_OPTIONS),
+    "hcep": _Reader(published.read_hcep, passes_on=MOLECULE_OPTIONS),
+    "brec": _Reader(published.read_brec),
     "molecules": _Reader(read_molecules, passes_on=(*COLUMN_OPTIONS, *MOLECULE_OPTIONS)),
     "json lines": _Reader(graphs.read_json_lines),
     "graphs": _Reader(graphs.read_graphs, graphs.graph_files),
@@ -130,13 +120,19 @@ def load(
         return _draw(graphs.from_objects(source, targets, **options), draw, seed)
     where, name, kind = _find(source, path)
     reader = _READERS[kind]
-    _check_options(reader, where, options)
+    choices = _keywords(reader.view)
+    known = reader.options | choices
+    if unknown := sorted(set(options) - known):
+        known |= {"draw", "path", "seed", "store", "strict", "targets"}
+        raise ConfigurationError(f"{where}: there is no option {unknown[0]!r}; choose from {', '.join(sorted(known))}")
     if not where.exists():
         raise DataError(f"{where}: no such file")
     data = _read(reader, where, name, options, store_from if store else None)
-    check_strict(data, strict, str(where))
-    if reader.view is not None:
-        data = reader.view(data, **{k: v for k, v in options.items() if k in reader.view_options})
+    # Single atoms, salts and other encodings lose nothing: they are only noted.
+    lost = [*data.dropped, *(r for r in data.noted if r.kind in (NOT_A_NUMBER, CONTRADICTION))]
+    if strict and lost:
+        raise DataError(f"{where}: {min(lost, key=lambda r: r.row)}")
+    data = reader.view(data, **{k: v for k, v in options.items() if k in choices})
     return _draw(data if targets is None else data.with_targets(targets), draw, seed)
 
 
@@ -155,23 +151,12 @@ def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str
     """The path of a source, its name if it has one, and which reader reads it."""
     entry = registry.entry_of(source) if isinstance(source, str) else None
     if entry is not None:
-        return (registry.locate(entry).path if path is None else Path(path)), entry.name, entry.kind
+        where = Path(path) if path is not None else (registry.find(entry) or registry.fetch(entry)).path
+        return where, entry.name, entry.kind
     where = Path(source)
     if not where.exists():
-        raise DataError(
-            f"{source}: no data set of this name and no such file; the names are {', '.join(registry.ENTRIES)}"
-        )
+        raise DataError(f"{source}: no such file or data set; the names are {', '.join(registry.ENTRIES)}")
     return where, None, _kind(where)
-
-
-def _check_options(reader: _Reader, path: Path, options: Iterable[str]) -> None:
-    known = reader.options | reader.view_options
-    unknown = sorted(set(options) - known)
-    if unknown:
-        known |= {"draw", "path", "seed", "store", "strict", "targets"}
-        raise ConfigurationError(
-            f"{path}: {unknown[0]!r} is not an option here; the options are {', '.join(sorted(known))}"
-        )
 
 
 def _read(reader: _Reader, path: Path, name: str | None, options: dict[str, Any], least: int | None) -> Dataset:

@@ -1,30 +1,147 @@
-"""Tables of molecules: from rows of cells to a data set, with a remark on every row that is dropped or unusual."""
+"""Tables of molecules: which column means what, named by the user or detected in the first rows, and from rows of cells
+to a data set, with a remark on every row that is dropped or unusual.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
-from ccn.datasets.columns import Task, encode_targets
-from ccn.datasets.dataset import Dataset
+from ccn.chemistry.smiles import parses
+from ccn.datasets.columns import Strings, Task, encode_targets
+from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
-from ccn.datasets.remarks import CONTRADICTION, NOT_A_NUMBER, Remark
-from ccn.datasets.schema import COLUMN_OPTIONS, Schema, find_schema
-from ccn.datasets.strings import Strings
-from ccn.datasets.tables import Table, find_column, is_missing, name_of, number, open_table
+from ccn.datasets.tables import Row, Table, find_column, is_missing, name_of, number, open_table
 from ccn.errors import DataError
 from ccn.graphs.ragged import Int
 
-__all__ = ["MOLECULE_OPTIONS", "dataset_of_molecules", "read_molecules"]
+__all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules"]
 
+COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
+"""Options of :func:`find_schema`."""
 MOLECULE_OPTIONS = ("features", "hydrogens", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
+_SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
+_ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
+_FEW = 20  # distinct words that may be classes
+_LOOK = 50  # rows that are parsed to detect SMILES
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table of molecules, by name.
+
+    Attributes:
+        words: the targets whose cells are words, which can only be classes.
+
+    """
+
+    smiles: str
+    targets: tuple[str, ...] = ()
+    weight: str | None = None
+    group: str | None = None
+    split: str | None = None
+    id: str | None = None
+    words: frozenset[str] = field(default=frozenset())
+
+
+def find_schema(
+    table: Table,
+    *,
+    smiles_column: str | None = None,
+    target_columns: str | Iterable[str] | None = None,
+    weight_column: str | None = None,
+    group_column: str | None = None,
+    split_column: str | None = None,
+    id_column: str | None = None,
+) -> Schema:
+    """The columns of a table of molecules, as named or detected in its first 1,000 rows.
+
+    Without names, the SMILES column is one whose name says so or whose cells RDKit reads as molecules; targets are
+    all columns of numbers except row counters, else a single column of a few words.
+    """
+
+    def column(name: str | None, option: str) -> str | None:
+        return None if name is None else table.columns[find_column(table, name, option)]
+
+    sample = table.sample()
+    cells = dict(zip(table.columns, zip(*(row.cells for row in sample), strict=True), strict=True)) if sample else {}
+    smiles = column(smiles_column, "smiles_column") or _smiles(table, sample)
+    weight = column(weight_column, "weight_column")
+    group = column(group_column, "group_column")
+    split = column(split_column, "split_column")
+    identifier = column(id_column, "id_column")
+    taken = {smiles, weight, group, split, identifier}
+    if target_columns is None:
+        targets = _target_columns({name: cell for name, cell in cells.items() if name not in taken})
+    else:
+        names = [target_columns] if isinstance(target_columns, str) else target_columns
+        targets = tuple(table.columns[find_column(table, name, "target_columns")] for name in names)
+    if identifier is None:
+        free = (name for name in table.columns if name not in taken and name not in targets)
+        identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
+    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
+    return Schema(smiles, targets, weight, group, split, identifier, words)
+
+
+def _smiles(table: Table, sample: Sequence[Row]) -> str:
+    """The column of SMILES."""
+    lower = {name.lower(): name for name in reversed(table.columns)}
+    for name in _SMILES_NAMES:
+        if name in lower:
+            return lower[name]
+    for name in table.columns:
+        if "smiles" in name.lower():
+            return name
+
+    def score(i: int) -> tuple[float, float]:
+        """Share of the cells that are molecules, and their mean length; a number is none."""
+        column = [c for row in sample[:_LOOK] if (c := row.cells[i].strip())]
+        if not column:
+            return 0.0, 0.0
+        good = [c for c in column if number(c) is None and parses(c)]
+        return len(good) / len(column), sum(map(len, good)) / len(column)
+
+    scores = [score(i) for i in range(len(table.columns))]
+    best = max(range(len(scores)), key=lambda i: scores[i])
+    if scores[best][0] <= 0.5:
+        shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
+        raise DataError(f"{table.path}: no column of SMILES among {shown}; set smiles_column (--smiles-column)")
+    return table.columns[best]
+
+
+def _numeric(column: Sequence[str]) -> bool:
+    """Whether at least half of the cells that are there are numbers."""
+    given = [c for c in column if not is_missing(c)]
+    return 2 * sum(number(c) is not None for c in given) >= len(given)
+
+
+def _counts_rows(column: Sequence[str]) -> bool:
+    """Whether the cells are consecutive integers."""
+    values = [int(c) if c.strip().isdecimal() else None for c in column]
+    return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
+
+
+def _target_columns(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
+    """Columns that look like targets."""
+    candidates = {name: column for name, column in cells.items() if name.lower() not in _ID_NAMES}
+    candidates = {name: column for name, column in candidates.items() if not all(map(is_missing, column))}
+    numbers = [name for name, column in candidates.items() if _numeric(column)]
+    if numbers:
+        # In a table of three rows anything may look like a counter: it is left out only if others remain.
+        return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
+    few = []
+    for name, column in candidates.items():
+        distinct = {c.strip() for c in column if not is_missing(c)}
+        if 2 <= len(distinct) <= min(_FEW, len(column) // 2):
+            few.append(name)
+    return tuple(few) if len(few) == 1 else ()
 
 
 def read_molecules(
@@ -38,7 +155,7 @@ def read_molecules(
 ) -> Dataset:
     """Read a table of molecules: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
 
-    Columns that are not named are detected (:func:`ccn.datasets.schema.find_schema`). Rows that cannot be used are
+    Columns that are not named are detected (:func:`find_schema`). Rows that cannot be used are
     listed in ``dropped``, unusual ones that are kept in ``noted``.
 
     Args:
@@ -82,35 +199,35 @@ def dataset_of_molecules(
         progress: show a bar on a terminal.
 
     """
-    rows, chosen = _usable(table, schema), molecule_features(features, hydrogens)
-    made = convert_all(
-        rows.smiles, chosen, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name
-    )
-    dropped = [*rows.dropped, *(Remark(rows.numbers[i], rows.smiles[i], why) for i, why in made.bad)]
+    chosen = molecule_features(features, hydrogens)
+    rows, dropped, noted = _usable(table, schema)
+    smiles = [row.smiles for row in rows]
+    made = convert_all(smiles, chosen, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name)
+    dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
         raise DataError(f"{table.path}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
-    good = made.good.tolist()
-    numbers, smiles = [rows.numbers[i] for i in good], [rows.smiles[i] for i in good]
-    columns = [[column[i] for i in good] for column in rows.targets]
-    noted = [*rows.noted, *(Remark(rows.numbers[i], rows.smiles[i], why) for i, why in made.noted)]
+    noted += [Remark(rows[i].number, smiles[i], why) for i, why in made.noted]
+    good = [rows[i] for i in made.good]
     if contradictions:
-        noted += _contradictions(made.canonical, columns, numbers, smiles)
-    kept = set(numbers)
-    values, found, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
-    carried = {what: [cells[i] for i in good] for what, cells in rows.carried.items()}
-    strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items() if what != "weights"}
+        noted += _contradictions(made.canonical, good)
+    kept = {row.number for row in good}
+    columns = list(zip(*(row.targets for row in good), strict=True))
+    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
+    carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
+    weights = carried.pop("weights", None)
+    strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
         made.pack,
         values,
         schema.targets,
-        found,
+        task,
         classes,
-        smiles=Strings.of(smiles),
+        smiles=Strings.of(row.smiles for row in good),
         canonical=Strings.of(made.canonical),
-        weights=np.array([float(cell) for cell in carried["weights"]]) if "weights" in carried else None,
-        rows=np.array(numbers, dtype=np.int64),
+        weights=None if weights is None else np.array([float(w) for w in weights]),
+        rows=np.array([row.number for row in good], dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
@@ -126,47 +243,47 @@ def dataset_of_molecules(
     return data, made.counts
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a table without a fault, column by column; ``carried`` by the field of the data set."""
+class _Usable(NamedTuple):
+    """A row without a fault; a missing target is None."""
 
-    numbers: list[int] = field(default_factory=list)
-    smiles: list[str] = field(default_factory=list)
-    targets: list[list[Any]] = field(default_factory=list)
-    carried: dict[str, list[str]] = field(default_factory=dict)
-    dropped: list[Remark] = field(default_factory=list)
-    noted: list[Remark] = field(default_factory=list)
+    number: int
+    smiles: str
+    targets: list[Any]
+    carried: list[str]
 
 
-def _usable(table: Table, schema: Schema) -> _Rows:
-    smiles, *targets = (find_column(table, c, "schema") for c in (schema.smiles, *schema.targets))
+def _carried(schema: Schema) -> dict[str, str]:
+    """Columns that are kept beside the graphs, by the field of the data set."""
     named = {"weights": schema.weight, "groups": schema.group, "splits": schema.split, "ids": schema.id}
-    carried = {what: find_column(table, column, what) for what, column in named.items() if column is not None}
-    out = _Rows(targets=[[] for _ in targets], carried={what: [] for what in carried})
-    for row in itertools.chain.from_iterable(table.chunks()):
+    return {what: column for what, column in named.items() if column is not None}
+
+
+def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], list[Remark]]:
+    """The rows without a fault, and remarks on those with one and on those that are unusual."""
+    smiles, *targets = (find_column(table, c, "schema") for c in (schema.smiles, *schema.targets))
+    carried = {what: find_column(table, column, what) for what, column in _carried(schema).items()}
+    rows: list[_Usable] = []
+    dropped: list[Remark] = []
+    noted: list[Remark] = []
+    for row in table.rows():
         text = ",".join(row.cells).strip(",") if row.note or row.fault else ""
         if row.note:
-            out.noted.append(Remark(row.number, text, row.note))
+            noted.append(Remark(row.number, text, row.note))
         fault = row.fault
         if not fault and "weights" in carried:
             text = row.cells[carried["weights"]]
             weight = number(text)
             fault = "" if weight is not None and weight > 0 else f"weight is not a positive number: {schema.weight}"
         if fault:
-            out.dropped.append(Remark(row.number, text, fault))
+            dropped.append(Remark(row.number, text, fault))
             continue
         values, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
         if wrong and all(v is None for v in values):
-            out.dropped.extend(wrong)
+            dropped += wrong
             continue
-        out.noted.extend(wrong)
-        out.numbers.append(row.number)
-        out.smiles.append(row.cells[smiles].strip())
-        for column, value in zip(out.targets, values, strict=True):
-            column.append(value)
-        for what, i in carried.items():
-            out.carried[what].append(row.cells[i])
-    return out
+        noted += wrong
+        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, [row.cells[i] for i in carried.values()]))
+    return rows, dropped, noted
 
 
 def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any], list[Remark]]:
@@ -185,14 +302,11 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
     return out, wrong
 
 
-def _contradictions(
-    canonical: Sequence[str], columns: Sequence[Sequence[Any]], rows: Sequence[int], smiles: Sequence[str]
-) -> list[Remark]:
+def _contradictions(canonical: Sequence[str], rows: Sequence[_Usable]) -> Iterator[Remark]:
     """A remark on each row whose molecule is in an earlier row with other targets."""
-    first: dict[str, int] = {}
-    out = []
-    for i, key in enumerate(canonical):
-        j = first.setdefault(key, i)
-        if j != i and any(c[i] != c[j] for c in columns if c[i] is not None and c[j] is not None):
-            out.append(Remark(rows[i], smiles[i], f"{CONTRADICTION}: the molecule of row {rows[j]}"))
-    return out
+    first: dict[str, _Usable] = {}
+    for key, row in zip(canonical, rows, strict=True):
+        before = first.setdefault(key, row)
+        both = zip(row.targets, before.targets, strict=True)
+        if any(a != b for a, b in both if a is not None and b is not None):
+            yield Remark(row.number, row.smiles, f"{CONTRADICTION}: the molecule of row {before.number}")

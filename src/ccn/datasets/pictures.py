@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.chemistry.smiles import parse_smiles
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError, DependencyError
 from ccn.files import write_atomically
@@ -26,14 +28,13 @@ def spread(data: Dataset, count: int) -> list[int]:
 
 def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
     """RDKit's depiction, if the molecule's atoms are the n vertices."""
-    from rdkit import Chem, rdBase
+    from rdkit.Chem import AddHs
     from rdkit.Chem.rdDepictor import Compute2DCoords
 
-    with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles)
-    if mol is not None and mol.GetNumAtoms() != n:
-        mol = Chem.AddHs(mol)
-    if mol is None or mol.GetNumAtoms() != n:
+    mol = parse_smiles(smiles)
+    if mol.GetNumAtoms() != n:
+        mol = AddHs(mol)
+    if mol.GetNumAtoms() != n:
         return None
     Compute2DCoords(mol)
     return np.asarray(mol.GetConformer().GetPositions())[:, :2]
@@ -41,24 +42,24 @@ def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
 
 def places(data: Dataset, i: int) -> NDArray[np.float64]:
     """(n, 2) positions of the vertices of graph i, the length of an edge about 1."""
-    graph = data.graphs[i]
-    found = None if data.smiles is None else _molecule(data.smiles[i], graph.n)
-    if found is None:
-        import networkx as nx
+    import networkx as nx
 
-        g = nx.Graph(list(zip(*graph.entries.tolist(), strict=True)))
-        g.add_nodes_from(range(graph.n))
-        found = np.zeros((graph.n, 2))
-        right = 0.0
-        # Connected components side by side.
-        for piece in sorted(nx.connected_components(g), key=len, reverse=True):
-            nodes = sorted(piece)
-            at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
-            xy = np.array([at.get(v, (0.0, 0.0)) for v in nodes])
-            xy[:, 0] += right - xy[:, 0].min()
-            found[nodes] = xy
-            right = xy[:, 0].max() + 1.0
-    return found
+    graph = data.graphs[i]
+    depicted = None if data.smiles is None else _molecule(data.smiles[i], graph.n)
+    if depicted is not None:
+        return depicted
+    g = nx.from_edgelist(graph.entries.T.tolist())
+    g.add_nodes_from(range(graph.n))
+    out, right = np.zeros((graph.n, 2)), 0.0
+    # Connected components side by side.
+    for piece in sorted(nx.connected_components(g), key=len, reverse=True):
+        nodes = sorted(piece)
+        at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
+        xy = np.array([at.get(v, (0.0, 0.0)) for v in nodes])
+        xy[:, 0] += right - xy[:, 0].min()
+        out[nodes] = xy
+        right = xy[:, 0].max() + 1.0
+    return out
 
 
 def _label(data: Dataset, i: int) -> str:
@@ -91,7 +92,7 @@ def draw(data: Dataset, indices: list[int], path: Path) -> Path:
         graph, at = data.graphs[i], places(data, i)
         kind = graph.features.float().argmax(1).tolist()
         seen.update(kind)
-        lines = at[np.stack([graph.entries[0], graph.entries[1]], axis=1)]
+        lines = at[graph.entries.T]
         axes.add_collection(LineCollection(list(lines), colors="0.45", linewidths=1.4, zorder=1))
         size = float(np.clip(1500 / graph.n, 14, 90))
         axes.scatter(*at.T, s=size, c=[colours[k % 20] for k in kind], edgecolors="black", linewidths=0.6, zorder=2)
@@ -101,13 +102,10 @@ def draw(data: Dataset, indices: list[int], path: Path) -> Path:
     for axes in figure.axes:
         axes.set_axis_off()
     if len(data.vertex_names) > 1 and len(data.vertex_names) == data.pack.width:
-        handles = [
-            Line2D([], [], marker="o", ls="", mec="black", mfc=colours[k % 20], label=data.vertex_names[k])
-            for k in sorted(seen)[:16]
-        ]
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8, frameon=False
-        )
+        dot = partial(Line2D, [], [], marker="o", ls="", mec="black")
+        handles = [dot(mfc=colours[k % 20], label=data.vertex_names[k]) for k in sorted(seen)[:16]]
+        columns = min(6, len(handles))
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
     write_atomically(path, lambda file: figure.savefig(file, format=path.suffix[1:].lower(), dpi=150))
     return path
 

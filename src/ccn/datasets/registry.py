@@ -12,13 +12,13 @@ import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from ccn.datasets.archives import read_zip
 from ccn.errors import DataError, FileError
 from ccn.files import cache_folder, write_atomically
 
-__all__ = ["ENTRIES", "Entry", "Found", "entry_of", "fetch", "find", "locate"]
+__all__ = ["ENTRIES", "Entry", "Found", "entry_of", "fetch", "find"]
 
 _SECONDS = (4.0, 30.0)  # to connect, and between two packets
 
@@ -51,17 +51,12 @@ class Entry:
     package: tuple[str, str] | None = None
 
 
-def _entries() -> dict[str, Entry]:
-    table = tomllib.loads((Path(__file__).parent / "registry.toml").read_text(encoding="utf-8"))
-    return {name: Entry(name, **fields) for name, fields in table.items()}
-
-
-ENTRIES = _entries()
+_TABLE = tomllib.loads((Path(__file__).parent / "registry.toml").read_text(encoding="utf-8"))
+ENTRIES = {name: Entry(name, **fields) for name, fields in _TABLE.items()}
 """All named data sets."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """The file (or folder) of a data set, and in which place it was found."""
 
     path: Path
@@ -94,11 +89,6 @@ def find(entry: Entry) -> Found | None:
             if (path := Path(root) / inside).is_dir():
                 return Found(path, f"package {module}")
     return None
-
-
-def locate(entry: Entry) -> Found:
-    """Where the data set is; downloaded if it is nowhere."""
-    return find(entry) or fetch(entry)
 
 
 def _where_to_put(entry: Entry) -> str:
@@ -143,9 +133,7 @@ def fetch(entry: Entry) -> Found:
 
         write_atomically(target, save)
     except (OSError, FileError) as error:
-        raise DataError(
-            f"{entry.name} cannot be kept in the cache ({error}); set CCN_CACHE to another folder"
-        ) from None
+        raise DataError(f"{entry.name} cannot be cached ({error}); set CCN_CACHE to another folder") from None
     return Found(target, "cache")
 
 

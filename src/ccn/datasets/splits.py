@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,8 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ccn.datasets.dealing import deal
-from ccn.datasets.groups import groups_of, join_groups, molecule_groups, scaffold_groups
+from ccn.datasets.dealing import deal, groups_of, join_groups, molecule_groups, scaffold_groups
 from ccn.errors import ConfigurationError
 from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
@@ -45,11 +44,7 @@ PARTS = ("train", "validation", "test", "calibration")
 FRACTIONS = (0.8, 0.1, 0.1)
 Seed = int | tuple[int, ...]
 Kind = Literal["random", "stratified", "scaffold", "column", "folds", "paper"]
-_SPELLINGS = {
-    **dict.fromkeys(("train", "training"), 0),
-    **dict.fromkeys(("validation", "valid", "val", "dev"), 1),
-    **dict.fromkeys(("test", "testing"), 2),
-}
+_SPELLINGS = {"train": 0, "training": 0, "validation": 1, "valid": 1, "val": 1, "dev": 1, "test": 2, "testing": 2}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,9 +82,7 @@ class Split:
             raise ConfigurationError(f"split: row {rows[count > 1][0]} is given twice; parts must not overlap")
         wrong = np.flatnonzero(rows != np.arange(len(rows)))
         if self.complete and wrong.size:
-            raise ConfigurationError(
-                f"split: the {len(rows)} rows must be 0..{len(rows) - 1}, each in one part; row {wrong[0]} is in none"
-            )
+            raise ConfigurationError(f"split: row {wrong[0]} is in no part; put each of 0..{len(rows) - 1} in one")
 
     @classmethod
     def of(cls, part: ArrayLike) -> Split:
@@ -139,7 +132,7 @@ def random_split(
         Split(train=150, validation=19, test=19)
 
     """
-    return _split(_one_class(n), fractions, seed, groups)
+    return _split(_strata(n), fractions, seed, groups)
 
 
 def stratified_split(
@@ -150,7 +143,7 @@ def stratified_split(
     ``labels`` holds the class of each row, or one row of classes; missing ones (NaN) count as one more class. Of a
     small class at least one row is for training.
     """
-    return _split(_strata(labels), fractions, seed, groups)
+    return _split(_strata(None, labels), fractions, seed, groups)
 
 
 def scaffold_split(
@@ -175,10 +168,9 @@ def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = Non
 
     """
     texts = [str(v).strip() for v in values]
-    for row, text in enumerate(texts):
-        if text.lower() not in _SPELLINGS:
-            raise ConfigurationError(f"split column: row {row} says {text!r}; write train, validation or test")
-    part = np.array([_SPELLINGS[text.lower()] for text in texts], dtype=np.int64)
+    part = np.array([_SPELLINGS.get(text.lower(), -1) for text in texts], dtype=np.int64)
+    if (bad := np.flatnonzero(part < 0)).size:
+        raise ConfigurationError(f"split column: row {bad[0]} says {texts[bad[0]]!r}; write train, validation or test")
     if groups is not None:
         first: dict[int, int] = {}
         for row, group in enumerate(groups_of(groups).tolist()):
@@ -206,8 +198,7 @@ def k_fold(
     """
     if not 2 + validation <= folds <= n:
         raise ConfigurationError(f"folds={folds}: choose from {2 + validation} to the number of rows, {n}")
-    strata = _one_class(n) if labels is None else _strata(labels)
-    part = _parts(np.full(folds, 1 / folds), strata, groups, seed)
+    part = _parts(np.full(folds, 1 / folds), _strata(n, labels), groups, seed)
     out = []
     for fold in range(folds):
         number = np.where(part == fold, 2, 0)
@@ -265,12 +256,13 @@ def make_splits(
     elif duplicates == "together" and molecules is not None:
         held.append(molecule_groups(molecules))
     together = join_groups(*held) if held else None
+    ten = 10 if count is None else count
     if kind == "column":
         return [split_by_column(_needed(kind, "column", column), groups=together)]
     if kind == "folds":
-        return k_fold(n, 10 if count is None else count, seed, labels=labels, groups=together)
+        return k_fold(n, ten, seed, labels=labels, groups=together)
     if kind == "paper":
-        return paper_splits(_needed(kind, "labels", labels), 10 if count is None else count, seed, groups=together)
+        return paper_splits(_needed(kind, "labels", labels), ten, seed, groups=together)
     seeds: list[Seed] = [seed] if count is None else [(seed, i) for i in range(count)]
     if kind == "stratified":
         return [stratified_split(_needed(kind, "labels", labels), fractions, s, groups=together) for s in seeds]
@@ -312,7 +304,8 @@ def load_splits(path: str | Path, data: Any) -> list[Split]:
     """Read splits back; an error if they were saved for other data."""
     try:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
-        found, splits = held["fingerprint"], [_written(s) for s in held["splits"]]
+        splits = [Split(**{part: s[part] for part in PARTS if part in s}) for s in held["splits"]]
+        found = held["fingerprint"]
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -322,16 +315,10 @@ def load_splits(path: str | Path, data: Any) -> list[Split]:
     return splits
 
 
-def _written(parts: Mapping[str, list[int]]) -> Split:
-    return Split(**{part: parts[part] for part in PARTS if part in parts})  # type: ignore[arg-type]  # made arrays there
-
-
 def _split(strata: Int, fractions: Sequence[float], seed: Seed, groups: Iterable[Any] | None) -> Split:
     shares = np.asarray(fractions, dtype=np.float64)
     if shares.shape != (3,) or not (shares >= 0).all() or shares[0] == 0 or abs(shares.sum() - 1) > 1e-6:
-        raise ConfigurationError(
-            f"fractions={tuple(fractions)}: give those of train, validation and test, which add up to 1"
-        )
+        raise ConfigurationError(f"fractions={tuple(fractions)}: give train, validation and test, which sum to 1")
     return Split.of(_parts(shares, strata, groups, seed, train_first=True))
 
 
@@ -345,13 +332,12 @@ def _parts(shares: Any, strata: Int, groups: Iterable[Any] | None, seed: Seed, *
     return deal(shares, strata, together, np.random.default_rng(seed), train_first=train_first)
 
 
-def _one_class(n: int) -> Int:
-    if not isinstance(n, int | np.integer) or n < 1:
-        raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
-    return np.zeros(n, dtype=np.int64)
-
-
-def _strata(labels: ArrayLike) -> Int:
+def _strata(n: int | None, labels: ArrayLike | None = None) -> Int:
+    """(rows,) the class of each row by ``labels``, or one class of n rows."""
+    if labels is None:
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ConfigurationError(f"n={n!r} must be the number of rows, at least 1")
+        return np.zeros(n, dtype=np.int64)
     rows = np.asarray(labels)
     rows = rows[:, None] if rows.ndim == 1 else rows
     return groups_of([tuple(None if v != v else v for v in row) for row in rows.tolist()])

@@ -15,15 +15,16 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.datasets.dataset import ARRAYS, STRINGS, Dataset
-from ccn.datasets.remarks import Remark
-from ccn.datasets.strings import Strings
+from ccn.datasets.columns import Strings
+from ccn.datasets.dataset import ARRAYS, STRINGS, Dataset, Remark
 from ccn.errors import FileError
 from ccn.files import cache_folder, file_digest, lock, new_folder, write_atomically
 from ccn.graphs.pack import Pack
@@ -57,7 +58,7 @@ def stored(build: Callable[[], Dataset], name: str, files: Sequence[Path], optio
         with lock(folder):
             data = read_store(folder, files, options)
             if data is None:
-                sources = _fingerprint(files)
+                sources = [_source(file) for file in files]
                 built = build()
                 write_store(folder, built, sources, options)
                 data = read_store(folder, files, options)
@@ -75,32 +76,25 @@ def stored(build: Callable[[], Dataset], name: str, files: Sequence[Path], optio
 # Sources
 
 
-def _stat(path: Path) -> dict[str, Any]:
+def _source(path: Path) -> dict[str, Any]:
     found = path.stat()
-    return {"path": str(path.resolve()), "size": found.st_size, "mtime_ns": found.st_mtime_ns}
+    size, time = found.st_size, found.st_mtime_ns
+    return {"path": str(path.resolve()), "size": size, "mtime_ns": time, "sha256": file_digest(path)}
 
 
-def _fingerprint(files: Sequence[Path]) -> list[dict[str, Any]]:
-    return [{**_stat(f), "sha256": file_digest(f)} for f in files]
-
-
-def _unchanged(file: Path, recorded: Mapping[str, Any]) -> bool:
+def _unchanged(path: Path, recorded: Mapping[str, Any]) -> bool:
     """Whether a file is the one recorded; if only its time of change differs, its content decides."""
-    now = _stat(file)
-    if now["size"] != recorded["size"]:
+    now = path.stat()
+    if now.st_size != recorded["size"]:
         return False
-    return bool(now["mtime_ns"] == recorded["mtime_ns"] or file_digest(file) == recorded["sha256"])
+    return bool(now.st_mtime_ns == recorded["mtime_ns"] or file_digest(path) == recorded["sha256"])
 
 
 # Writing
 
 
 def _checksum(path: Path) -> int:
-    value = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            value = zlib.crc32(block, value)
-    return value
+    return zlib.crc32(np.memmap(path, mode="r").data)
 
 
 def _arrays(data: Dataset) -> dict[str, NDArray[Any]]:
@@ -116,10 +110,6 @@ def _arrays(data: Dataset) -> dict[str, NDArray[Any]]:
     return out
 
 
-def _remarks(remarks: Sequence[Remark]) -> list[list[Any]]:
-    return [[r.row, r.value, r.reason] for r in remarks]
-
-
 def _signed(meta: Mapping[str, Any]) -> int:
     return zlib.crc32(json.dumps(meta, sort_keys=True).encode())
 
@@ -129,12 +119,8 @@ def write_store(folder: Path, data: Dataset, sources: Sequence[Mapping[str, Any]
     with new_folder(folder) as new:
         sums = {}
         for name, array in _arrays(data).items():
-
-            def save(file: IO[bytes], array: NDArray[Any] = array) -> None:
-                np.save(file, np.ascontiguousarray(array), allow_pickle=False)
-
             path = new / f"{name}.npy"
-            write_atomically(path, save)
+            write_atomically(path, partial(np.save, arr=np.ascontiguousarray(array), allow_pickle=False))
             sums[path.name] = {"bytes": path.stat().st_size, "crc32": _checksum(path)}
         meta = {
             **_made_with(VERSION),
@@ -142,8 +128,8 @@ def write_store(folder: Path, data: Dataset, sources: Sequence[Mapping[str, Any]
             "sources": list(sources),
             "arrays": sums,
             "dataset": {name: getattr(data, name) for name in _PLAIN},
-            "dropped": _remarks(data.dropped),
-            "noted": _remarks(data.noted),
+            "dropped": [astuple(r) for r in data.dropped],
+            "noted": [astuple(r) for r in data.noted],
             "directed": data.pack.directed,
             "self_loops": data.pack.self_loops,
         }

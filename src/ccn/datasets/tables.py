@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import difflib
 import io
 import itertools
 import re
@@ -81,7 +82,7 @@ class Table:
 
 def suffix_of(path: Path) -> str:
     """The suffix in lower case, ``.gz`` aside."""
-    return Path(path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name).suffix.lower()
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def name_of(path: str | Path) -> str:
@@ -111,8 +112,6 @@ def find_column(table: Table, name: str, what: str) -> int:
     alike = [i for i, c in enumerate(table.columns) if c.strip().lower() == name.strip().lower()]
     if len(alike) == 1:
         return alike[0]
-    import difflib
-
     close = difflib.get_close_matches(name, table.columns, 1, 0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
     listed = ", ".join(table.columns[:20]) + ", .." * (len(table.columns) > 20)
@@ -128,9 +127,7 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
         header: whether the first line names the columns; by default it does unless it holds a number.
 
     """
-    path = Path(path)
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
+    path = _existing(path)
     suffix = suffix_of(path)
     if suffix in (".parquet", ".pq"):
         return _parquet(path)
@@ -145,15 +142,14 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
 
 def lines_table(path: str | Path) -> Table:
     """The lines of a text file as a table of one column, ``graph``."""
-    path = Path(path)
-    if not path.is_file():
+    path = _existing(path)
+    return Table(path, ("graph",), lambda: (_row(i, [text.strip()], 1) for i, text in enumerate(_lines(path), 1)))
+
+
+def _existing(path: str | Path) -> Path:
+    if not Path(path).is_file():
         raise DataError(f"{path}: no such file")
-
-    def rows() -> Iterator[Row]:
-        for count, line in enumerate(_lines(path), 1):
-            yield _row(count, [line.strip()], 1, False)
-
-    return Table(path, ("graph",), rows)
+    return Path(path)
 
 
 # Text
@@ -211,25 +207,20 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
     if delimiter is None:
         # A quoted name may hold a delimiter, so that the line is split as it will be read.
         delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([first_line], delimiter=d))))
-    first = next(cells for cells, _ in _cells(path, delimiter) if cells)
+    place, first = next((i, cells) for i, (cells, _) in enumerate(_cells(path, delimiter)) if cells)
     if header is None:
         header = not any(number(cell) is not None for cell in first)
     columns = _unique(first if header else [""] * len(first))
 
     def rows() -> Iterator[Row]:
-        pending = header
-        count = 0
-        for cells, odd in _cells(path, delimiter):
-            if pending and cells:
-                pending = False
-                continue
-            count += 1
+        body = (row for i, row in enumerate(_cells(path, delimiter)) if not header or i != place)
+        for count, (cells, odd) in enumerate(body, 1):
             yield _row(count, cells, len(columns), odd)
 
     return Table(path, columns, rows)
 
 
-def _row(number: int, cells: list[str], width: int, odd: bool) -> Row:
+def _row(number: int, cells: list[str], width: int, odd: bool = False) -> Row:
     note = "not UTF-8: read as Windows-1252" if odd else ""
     if not any(cell.strip() for cell in cells):
         return Row(number, [""] * width, fault=EMPTY)
@@ -253,9 +244,8 @@ def _smiles_file(path: Path) -> Table:
         if header:
             next(lines)
         for count, line in enumerate(lines, 1):
-            words = line.split(maxsplit=1)
-            cells = [words[0] if words else "", words[1].strip() if len(words) > 1 else ""]
-            yield _row(count, cells[: 1 + named], 1 + named, bool(odd))
+            words = [*line.split(maxsplit=1), "", ""]
+            yield _row(count, [word.strip() for word in words[: 1 + named]], 1 + named, bool(odd))
             odd.clear()
 
     return Table(path, ("smiles", "name") if named else ("smiles",), rows)
@@ -280,12 +270,11 @@ def _parquet(path: Path) -> Table:
         raise DataError(f"{path}: cannot be read as Parquet ({error})") from None
 
     def rows() -> Iterator[Row]:
-        count = 0
         with parquet.ParquetFile(source) as file:
-            for batch in file.iter_batches(4096):
-                for cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    count += 1
-                    yield _row(count, ["" if c is None else str(c) for c in cells], len(columns), False)
+            batches = ([column.to_pylist() for column in batch.columns] for batch in file.iter_batches(4096))
+            body = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
+            for count, cells in enumerate(body, 1):
+                yield _row(count, ["" if c is None else str(c) for c in cells], len(columns))
 
     return Table(path, columns, rows)
 

@@ -24,16 +24,8 @@ from ccn.graphs.pack import Pack
 
 __all__ = ["is_tu", "read_tu", "tu_files"]
 
-_PARTS = (
-    "A",
-    "graph_indicator",
-    "graph_labels",
-    "graph_attributes",
-    "node_labels",
-    "node_attributes",
-    "edge_labels",
-    "edge_attributes",
-)
+_OF = ("graph", "node", "edge")
+_PARTS = ("A", "graph_indicator", *(f"{of}_{what}" for of in _OF for what in ("labels", "attributes")))
 _MOLECULES = {"MUTAG": "mutag"}  # the molecule features that equal the labels
 
 
@@ -78,30 +70,22 @@ def _table(texts: dict[str, str], part: str, path: Path, rows: int | None = None
     return out
 
 
-def _one_hot(labels: NDArray[np.float64], part: str) -> tuple[NDArray[np.uint8], tuple[str, ...]]:
-    """One column per distinct label, in increasing order; several columns of labels side by side."""
-    found = [np.unique(column, return_inverse=True) for column in labels.T]
-    blocks = [np.eye(len(values), dtype=np.uint8)[index.reshape(-1)] for values, index in found]
-    several = len(found) > 1
-    return np.concatenate(blocks, axis=1), tuple(
-        f"{part}{f' {i}' if several else ''}={value:g}" for i, (values, _) in enumerate(found) for value in values
-    )
-
-
 def _features(
     texts: dict[str, str], of: Literal["node", "edge"], rows: int, path: Path
 ) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
-    """Labels one-hot and attributes as they are, side by side; None where there is neither."""
+    """Labels one-hot, in increasing order, and attributes as they are, side by side; None where there is neither."""
     blocks: list[NDArray[Any]] = []
-    names: tuple[str, ...] = ()
+    names: list[str] = []
     if f"{of}_labels" in texts:
-        block, names = _one_hot(_table(texts, f"{of}_labels", path, rows), "label")
-        blocks.append(block)
+        labels = _table(texts, f"{of}_labels", path, rows)
+        for i, column in enumerate(labels.T):
+            values, index = np.unique(column, return_inverse=True)
+            blocks.append(np.eye(len(values), dtype=np.uint8)[index])
+            names += [f"label{f' {i}' if labels.shape[1] > 1 else ''}={value:g}" for value in values]
     if f"{of}_attributes" in texts:
-        attributes = _table(texts, f"{of}_attributes", path, rows).astype(np.float32)
-        blocks.append(attributes)
-        names += tuple(f"attribute {i}" for i in range(attributes.shape[1]))
-    return (np.concatenate(blocks, axis=1) if blocks else None), names
+        blocks.append(_table(texts, f"{of}_attributes", path, rows).astype(np.float32))
+        names += [f"attribute {i}" for i in range(blocks[-1].shape[1])]
+    return (np.concatenate(blocks, axis=1) if blocks else None), tuple(names)
 
 
 def read_tu(
@@ -150,19 +134,17 @@ def read_tu(
     start = np.searchsorted(graph_of, np.arange(n + 1))
     order = np.argsort(graph_of[places[:, 0]], kind="stable")
     cut = np.searchsorted(graph_of[places[order, 0]], np.arange(n + 1))
-    graphs = []
-    for i in range(n):
-        rows = order[cut[i] : cut[i + 1]]
-        graphs.append(
-            Graph(
-                places[rows] - start[i],
-                features[start[i] : start[i + 1]],
-                edge_features=None if edge_features is None else edge_features[rows],
-                directed=directed,
-                self_loops=self_loops,
-                name=f"{name}[{i}]",
-            )
+    graphs = [
+        Graph(
+            places[rows] - start[i],
+            features[start[i] : start[i + 1]],
+            edge_features=None if edge_features is None else edge_features[rows],
+            directed=directed,
+            self_loops=self_loops,
+            name=f"{name}[{i}]",
         )
+        for i, rows in enumerate(np.split(order, cut[1:-1]))
+    ]
     word = "class" if target == "labels" else "attribute"
     names = tuple(f"{word} {i}" for i in range(values.shape[1])) if values.shape[1] > 1 else (word,)
     pack = Pack.of(graphs, name)

@@ -6,9 +6,17 @@ Owns the definitions of vertex features, which are fitted on training graphs. Im
 from __future__ import annotations
 
 from ccn.chemistry.properties import MoleculeFeatures, Property, molecule_features
-from ccn.features.histograms import Histograms, histogram_features
 from ccn.features.scaling import TargetScale
-from ccn.features.vertices import Constant, Degree, Given, Labels, VertexFeatures, vertex_features
+from ccn.features.vertices import (
+    Constant,
+    Degree,
+    Given,
+    Histograms,
+    Labels,
+    VertexFeatures,
+    histogram_features,
+    vertex_features,
+)
 
 __all__ = [
     "Constant",

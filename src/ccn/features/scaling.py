@@ -33,10 +33,8 @@ class TargetScale:
     deviation: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        numbers = (*self.mean, *self.deviation)
-        if len(self.mean) != len(self.deviation) or not all(
-            isinstance(x, int | float) and np.isfinite(x) for x in numbers
-        ):
+        finite = all(isinstance(x, int | float) and np.isfinite(x) for x in (*self.mean, *self.deviation))
+        if len(self.mean) != len(self.deviation) or not finite:
             raise ConfigurationError("a scale of targets needs one finite mean and deviation for each target")
         if any(d <= 0 for d in self.deviation):
             raise ConfigurationError(f"deviation={self.deviation} of targets must be positive")
@@ -58,8 +56,7 @@ class TargetScale:
         low, high, deviation = np.nanmin(y, axis=0), np.nanmax(y, axis=0), np.nanstd(y, axis=0)
         # The mean of equal numbers can miss them by a rounding error, and so can the deviation miss 0.
         mean = np.clip(np.nanmean(y, axis=0), low, high)
-        constant = deviation <= 1e-12 * np.maximum(abs(low), abs(high))
-        deviation = np.where(constant, 1.0, deviation)
+        deviation[deviation <= 1e-12 * np.maximum(abs(low), abs(high))] = 1.0
         return cls(tuple(mean.tolist()), tuple(deviation.tolist()))
 
     def scale(self, targets: ArrayLike) -> Float:

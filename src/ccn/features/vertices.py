@@ -1,4 +1,4 @@
-"""Definitions of vertex features for graphs of any kind.
+"""Definitions of vertex features for graphs of any kind, histograms of labels among them.
 
 A :class:`VertexFeatures` is a small frozen value. It is fitted on the training graphs if it depends on them (a
 vocabulary, a width), applied to packs, and written to plain JSON, so that a model file defines the input of its
@@ -8,17 +8,27 @@ A subclass names its kind, which files and command lines use::
 
     @dataclass(frozen=True)
     class Weight(VertexFeatures, kind="weight"): ...
+
+Histogram alignment features are the labels around each vertex, distance by distance. ``H_j(i)`` holds the relative
+frequencies of the labels among the vertices at distance exactly j from i, zeros where there is none; the features of i
+are ``H_0(i), H_1(i), .., H_depth(i)`` side by side, ``H_0`` being its label. All distances come from breadth-first
+search from many vertices at once. With one row per start vertex, F_j is the 0-1 matrix of vertices at distance j, and
+the neighbours of those lie at distance j-1, j or j+1, hence
+
+    F_0 = I        F_{j+1} = pattern(F_j A) without F_j and F_{j-1}        H_j = F_j X / (row sums of F_j)
+
+where X (vertices, labels) is one-hot. Start vertices are taken in blocks, which bounds the memory.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
 from ccn.graphs.pack import Pack
@@ -29,15 +39,18 @@ __all__ = [
     "Constant",
     "Degree",
     "Given",
+    "Histograms",
     "Labels",
     "VertexFeatures",
-    "check_integer",
+    "blocks",
+    "histogram_features",
     "neighbours",
-    "one_hot",
-    "unfitted",
+    "spheres",
     "vertex_features",
 ]
 
+_BYTES = 4 << 30  # most memory that features chosen by default may take
+_PAIRS = 2**21  # pairs of vertices of one graph that a block may hold; each takes some ten bytes, a few times over
 KINDS: dict[str, type[VertexFeatures]] = {}
 """The definitions by kind; a subclass of :class:`VertexFeatures` registers itself."""
 
@@ -113,10 +126,15 @@ def _value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def check_integer(where: str, setting: str, value: Any, least: int) -> None:
+def _check_integer(where: str, setting: str, value: Any, least: int) -> None:
     """An error unless the value of a setting is an integer, at least ``least``."""
     if type(value) is not int or value < least:
         raise ConfigurationError(f"{where}: {setting}={value!r} must be an integer from {least}")
+
+
+def _unfitted(what: VertexFeatures) -> ConfigurationError:
+    """The error of using a definition before it was fitted."""
+    return ConfigurationError(f"vertex features {what.kind!r} are not fitted; call fit with the training graphs first")
 
 
 def neighbours(pack: Pack) -> Any:
@@ -139,7 +157,7 @@ def neighbours(pack: Pack) -> Any:
     return out
 
 
-def one_hot(column: Int, width: int) -> NDArray[np.uint8]:
+def _one_hot(column: Int, width: int) -> NDArray[np.uint8]:
     """Ones at the given columns; a negative one is a row of zeros."""
     out = np.zeros((len(column), width), dtype=np.uint8)
     known = column >= 0
@@ -159,7 +177,7 @@ class Given(VertexFeatures, kind="given"):
 
     def __post_init__(self) -> None:
         if self.width is not None:
-            check_integer("vertex features 'given'", "width", self.width, 1)
+            _check_integer("vertex features 'given'", "width", self.width, 1)
         known = self.columns is None or (len(self.columns) > 0 and all(type(c) is int and c >= 0 for c in self.columns))
         if not known:
             raise ConfigurationError(f"vertex features 'given': columns={self.columns!r} must be numbers from 0")
@@ -170,7 +188,7 @@ class Given(VertexFeatures, kind="given"):
     @property
     def names(self) -> tuple[str, ...]:
         if self.columns is None and self.width is None:
-            raise unfitted(self)
+            raise _unfitted(self)
         return tuple(f"x{i}" for i in (self.columns if self.columns is not None else range(self.width or 0)))
 
     def rows(self, pack: Pack) -> NDArray[Any]:
@@ -197,7 +215,7 @@ class Labels(VertexFeatures, kind="labels"):
     column: int = 0
 
     def __post_init__(self) -> None:
-        check_integer("vertex features 'labels'", "column", self.column, 0)
+        _check_integer("vertex features 'labels'", "column", self.column, 0)
         if any(type(v) is not int for v in self.values) or list(self.values) != sorted(set(self.values)):
             raise ConfigurationError("vertex features 'labels': values must be integers in increasing order")
 
@@ -215,13 +233,13 @@ class Labels(VertexFeatures, kind="labels"):
     @property
     def names(self) -> tuple[str, ...]:
         if not self.values:
-            raise unfitted(self)
+            raise _unfitted(self)
         return tuple(f"label={v}" for v in self.values)
 
     def rows(self, pack: Pack) -> NDArray[np.uint8]:
         width, labels, values = len(self.names), self._labels(pack), np.array(self.values)
         place = np.searchsorted(values, labels).clip(max=width - 1)
-        return one_hot(np.where(values[place] == labels, place, -1), width)
+        return _one_hot(np.where(values[place] == labels, place, -1), width)
 
 
 @dataclass(frozen=True)
@@ -231,7 +249,7 @@ class Degree(VertexFeatures, kind="degree"):
     cap: int = 10
 
     def __post_init__(self) -> None:
-        check_integer("vertex features 'degree'", "cap", self.cap, 0)
+        _check_integer("vertex features 'degree'", "cap", self.cap, 0)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -239,7 +257,7 @@ class Degree(VertexFeatures, kind="degree"):
 
     def rows(self, pack: Pack) -> NDArray[np.uint8]:
         degree = np.diff(neighbours(pack).indptr).astype(np.int64)
-        return one_hot(degree.clip(max=self.cap + 1), self.cap + 2)
+        return _one_hot(degree.clip(max=self.cap + 1), self.cap + 2)
 
 
 @dataclass(frozen=True)
@@ -254,6 +272,126 @@ class Constant(VertexFeatures, kind="constant"):
         return np.ones((int(pack.sizes.sum()), 1), dtype=np.uint8)
 
 
-def unfitted(what: VertexFeatures) -> ConfigurationError:
-    """The error of using a definition before it was fitted."""
-    return ConfigurationError(f"vertex features {what.kind!r} are not fitted; call fit with the training graphs first")
+def histogram_features(
+    graphs: Any, labels: ArrayLike | None = None, *, depth: int = 10, include_self: bool = True, pairs: int = _PAIRS
+) -> NDArray[np.float32]:
+    """Histogram alignment features of all vertices, (vertices, (depth + 1) * labels).
+
+    Args:
+        graphs: a pack, a batch or a list of graphs.
+        labels: one integer per vertex, whose distinct values in increasing order become columns; or one row per
+            vertex, one-hot; by default the vertex features of the graphs.
+        depth: the largest distance.
+        include_self: begin with the label of the vertex itself; ``False`` is the paper's formula exactly.
+        pairs: pairs of vertices that are worked on at a time, which bounds the memory.
+
+    Example:
+        >>> from ccn import Graph
+        >>> histogram_features([Graph([(0, 1), (1, 2)], n=3)], labels=[0, 1, 1], depth=2).tolist()[0]
+        [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
+
+    """
+    _check_integer("histogram features", "depth", depth, 0 if include_self else 1)
+    pack = Pack.of(graphs)
+    x = pack.compact().arrays["features"] if labels is None else np.asarray(labels)
+    if x.ndim == 1:
+        values, index = np.unique(x, return_inverse=True)
+        x = _one_hot(index, len(values))
+    if x.ndim != 2:
+        raise GraphError(f"labels are one number or one row per vertex, got an array of shape {x.shape}")
+    x, a = x.astype(np.float32, copy=False), neighbours(pack)
+    if len(x) != a.shape[0]:
+        raise GraphError(f"the graphs have {a.shape[0]} vertices, but there are labels of {len(x)}")
+    width, first = x.shape[1], 0 if include_self else 1
+    out = np.zeros((len(x), (depth + 1 - first) * width), dtype=np.float32)
+    for block in blocks(pack.sizes, pairs):
+        for j, reached in enumerate(spheres(a, block, depth)):
+            if j >= first:
+                count = np.diff(reached.indptr)[:, None]
+                at = (j - first) * width
+                out[block, at : at + width] = (reached @ x) / np.maximum(count, 1)
+    return out
+
+
+def blocks(sizes: Int, pairs: int = _PAIRS) -> Iterator[slice]:
+    """The vertices cut into runs with at most ``pairs`` pairs of a vertex and another of its graph."""
+    reach = np.cumsum(np.repeat(sizes, sizes))
+    start = 0
+    while start < len(reach):
+        before = reach[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(reach, before + pairs, side="right")))
+        yield slice(start, stop)
+        start = stop
+
+
+def spheres(a: Any, start: slice, depth: int) -> Iterator[Any]:
+    """F_0, .., F_depth for the start vertices, up to the last that is not empty."""
+    import scipy.sparse as sp
+
+    count = start.stop - start.start
+    here = sp.csr_array(
+        (np.ones(count, dtype=np.float32), np.arange(start.start, start.stop), np.arange(count + 1)),
+        shape=(count, a.shape[0]),
+    )
+    before = sp.csr_array(here.shape, dtype=np.float32)
+    for _ in range(depth):
+        yield here
+        onward = here @ a
+        onward.data[:] = 1
+        onward -= onward.multiply(here + before)
+        onward.eliminate_zeros()
+        if not onward.nnz:
+            return
+        before, here = here, onward
+    yield here
+
+
+@dataclass(frozen=True)
+class Histograms(VertexFeatures, kind="histograms"):
+    """Histogram alignment features of the labels that ``of`` defines, by default the one-hot labels given.
+
+    The vocabulary is that of ``of``. A label that it does not contain is a row of zeros there and counts as a vertex
+    without a label: the frequencies at its distance then add up to less than one.
+    """
+
+    depth: int = 10
+    include_self: bool = True
+    of: VertexFeatures = field(default_factory=Given)
+
+    def __post_init__(self) -> None:
+        _check_integer("histogram features", "depth", self.depth, 0 if self.include_self else 1)
+        if not isinstance(self.of, VertexFeatures):
+            raise ConfigurationError(f"histogram features: of={self.of!r} must be vertex features such as Labels()")
+
+    def fit(self, graphs: Any) -> Histograms:
+        return replace(self, of=self.of.fit(graphs))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        first = 0 if self.include_self else 1
+        return tuple(f"{name} at {j}" for j in range(first, self.depth + 1) for name in self.of.names)
+
+    def rows(self, pack: Pack) -> NDArray[np.float32]:
+        return histogram_features(pack, self.of.rows(pack), depth=self.depth, include_self=self.include_self)
+
+
+@dataclass(frozen=True)
+class Auto(VertexFeatures, kind="auto"):
+    """Histograms of a few binary features, such as labels; otherwise, or where they need too much memory, as given.
+
+    Histograms describe what lies beyond the parts of a vertex at the cost of one matrix product. Fitting returns the
+    definition that it has chosen.
+    """
+
+    def fit(self, graphs: Any) -> VertexFeatures:
+        x = Pack.of(graphs).compact().arrays["features"]
+        made = Histograms()
+        small = 1 < x.shape[1] <= 64 and 4 * x.size * (made.depth + 1) <= _BYTES
+        return (made if small and bool(((x == 0) | (x == 1)).all()) else Given()).fit(graphs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        raise _unfitted(self)
+
+    def rows(self, pack: Pack) -> NDArray[Any]:
+        raise _unfitted(self)

@@ -1,17 +1,17 @@
 """Channels of A: the matrices that a layer may multiply T with.
 
-The paper multiplies by the adjacency matrix itself (:class:`Weights`) and allows A to enter in
-other ways. Each channel is a matrix over all vertices of the graph, restricted to the parts
-afterwards, and declares its class, from which follows which contractions are redundant.
+The paper multiplies by the adjacency matrix itself (:class:`Weights`) and allows A to enter in other ways. Each channel
+is a matrix over all vertices of the graph, restricted to the parts afterwards, and declares its class, from which
+follows which contractions are redundant.
 
-A channel has two forms: ``dense`` is its formula on one graph (for the reference), ``sparse`` is
-the same on a batch. Values are differentiable in edge weights and edge features.
+A channel has two forms: ``dense`` is its formula on one graph (for the reference), ``sparse`` is the same on a batch.
+Values are differentiable in edge weights and edge features.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
 import numpy as np
 import torch
@@ -82,8 +82,7 @@ class Normalised:
     def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
         a = graph.adjacency(dtype)
         r, c = a.abs().sum(1), a.abs().sum(0)
-        one = torch.ones_like(r)
-        r, c = torch.where(r > 0, r, one), torch.where(c > 0, c, one)
+        r, c = (torch.where(degree > 0, degree, torch.ones_like(degree)) for degree in (r, c))
         return (a / r[:, None] if self.kind == "random_walk" else a / (r[:, None] * c[None, :]).sqrt())[None]
 
     def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
@@ -111,8 +110,7 @@ class Power:
         return MatrixClass(graphs.directed, graphs.self_loops or self.p > 1)
 
     def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
-        power: Tensor = torch.linalg.matrix_power(graph.adjacency(dtype), self.p)
-        return power[None]
+        return cast(Tensor, torch.linalg.matrix_power(graph.adjacency(dtype), self.p))[None]
 
     def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
         steps, entries = b.cached(("walks", self.p), lambda: _walks(b, self.p))

@@ -1,7 +1,4 @@
-"""Graphs from and to other libraries: arrays, NetworkX, PyG, RDKit.
-
-Each library is imported only where it is used.
-"""
+"""Graphs from and to other libraries, each imported only where it is used: arrays, NetworkX, PyG, RDKit."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = [
-    "convert",
     "from_adjacency",
     "from_networkx",
     "from_pyg",
@@ -29,12 +25,13 @@ __all__ = [
     "from_smiles",
     "is_one",
     "parse_smiles",
+    "reader_of",
     "to_networkx",
     "to_pyg",
 ]
 
 
-def _reader(thing: Any) -> Callable[[Any], Graph] | None:
+def reader_of(thing: Any) -> Callable[[Any], Graph] | None:
     """The function that makes a graph from things of this kind, or None."""
     # By attributes: no library is imported, and RDKit's suppliers, which are lists of molecules, are not matched.
     if isinstance(thing, str):
@@ -51,26 +48,12 @@ def _reader(thing: Any) -> Callable[[Any], Graph] | None:
     return None
 
 
-def convert(thing: Any, where: str = "") -> Graph:
-    """A graph from any supported object; errors start with ``where``."""
-    reader = _reader(thing)
-    if reader is None:
-        raise GraphError(
-            f"{where}cannot make a graph from {type(thing).__name__}; give a ccn.Graph, a SMILES string, an RDKit "
-            "molecule, a NetworkX graph, a PyG Data or an adjacency matrix"
-        )
-    try:
-        return reader(thing)
-    except GraphError as error:
-        raise GraphError(f"{where}{str(error).removeprefix('graph: ')}") from None
-
-
 def is_one(thing: Any) -> bool:
     """Whether ``thing`` stands for one graph, not for an iterable of several."""
     if not hasattr(thing, "__iter__") and not hasattr(thing, "__getitem__"):
         return True
     # A PyG Batch is a Data of many graphs; an array with another number of axes than two is a list of matrices.
-    return _reader(thing) is not None and not hasattr(thing, "to_data_list") and getattr(thing, "ndim", 2) == 2
+    return reader_of(thing) is not None and not hasattr(thing, "to_data_list") and getattr(thing, "ndim", 2) == 2
 
 
 def from_adjacency(
@@ -81,37 +64,26 @@ def from_adjacency(
 
     where = prefix(name)
     sparse = sp.issparse(a)
-    matrix: Any = sp.coo_array(a) if sparse else real_tensor(a, "the entries of A", where)
+    matrix = a if sparse else real_tensor(a, "the entries of A", where)
     n = matrix.shape[0] if len(matrix.shape) == 2 else -1
     if tuple(matrix.shape) != (n, n):
         raise GraphError(f"{where}an adjacency matrix is square, got shape {tuple(matrix.shape)}")
     if sparse:
-        matrix.sum_duplicates()
-        keep = matrix.data != 0
-        row, col = matrix.row[keep].astype(np.int64), matrix.col[keep].astype(np.int64)
-        values = real_tensor(matrix.data[keep], "the entries of A", where)
+        row, col, data = sp.find(matrix)
+        row, col, values = row.astype(np.int64), col.astype(np.int64), real_tensor(data, "the entries of A", where)
     else:
         places = torch.nonzero(matrix.detach())
         row, col = places.T.cpu().numpy()
         values = matrix[places[:, 0], places[:, 1]]
     if not values.is_floating_point():
         values = values.to(torch.get_default_dtype())
-    graph = Graph(
-        np.stack([row, col], axis=1),
-        features,
-        n=n,
-        weights=values,
-        directed=directed,
-        self_loops=self_loops,
-        name=name,
-    )
+    kind: dict[str, Any] = {"directed": directed, "self_loops": self_loops, "name": name}
+    graph = Graph(np.stack([row, col], axis=1), features, n=n, weights=values, **kind)
     # What is left to check: a place that the graph has and the matrix has not.
     missing = np.setdiff1d(graph.entries[0] * n + graph.entries[1], row * n + col)
     if missing.size:
         u, v = divmod(int(missing[0]), n)
-        raise GraphError(
-            f"{where}A[{u}, {v}] is 0 but A[{v}, {u}] is not: A is not symmetric; make them agree or pass directed=True"
-        )
+        raise GraphError(f"{where}A[{u}, {v}] is 0 but A[{v}, {u}] is not; make A symmetric or pass directed=True")
     return graph
 
 
@@ -135,23 +107,19 @@ def from_networkx(
     if g.is_multigraph():
         raise GraphError(f"{where}a multigraph has repeated edges; convert it with networkx.Graph(g) first")
     if g.is_directed() and not directed:
-        raise GraphError(
-            f"{where}the NetworkX graph is directed; pass directed=True or convert it with to_undirected()"
-        )
+        raise GraphError(f"{where}the graph is directed; pass directed=True or convert it with to_undirected()")
     number = {v: i for i, v in enumerate(g.nodes)}
     edges = list(g.edges(data=True))
     if directed and not g.is_directed():
         edges += [(v, u, data) for u, v, data in edges if u != v]
-    of_nodes = [g.nodes[v] for v in g.nodes]
-    of_edges = [data for _, _, data in edges]
-    node_names = [f"node {v!r}" for v in g.nodes]
-    edge_names = [f"edge ({u!r}, {v!r})" for u, v, _ in edges]
+    of_nodes = [(f"node {v!r}", data) for v, data in g.nodes(data=True)]
+    of_edges = [(f"edge ({u!r}, {v!r})", data) for u, v, data in edges]
     return Graph(
         [(number[u], number[v]) for u, v, _ in edges],
-        _attribute(of_nodes, features, node_names, where),
+        _attribute(of_nodes, features, where),
         n=len(number),
-        weights=_attribute(of_edges, weight, edge_names, where, missing=1.0),
-        edge_features=_attribute(of_edges, edge_features, edge_names, where),
+        weights=_attribute(of_edges, weight, where, missing=1.0),
+        edge_features=_attribute(of_edges, edge_features, where),
         directed=directed,
         self_loops=self_loops,
         name=name,
@@ -159,25 +127,22 @@ def from_networkx(
 
 
 def _attribute(
-    data: Sequence[dict[Any, Any]], key: str | None, owners: Sequence[str], where: str, missing: float | None = None
+    data: Sequence[tuple[str, dict[Any, Any]]], key: str | None, where: str, missing: float | None = None
 ) -> Tensor | None:
-    """One attribute of all nodes or edges as a tensor, a row for each; None if none has it."""
-    given = [of.get(key) for of in data]
-    if all(value is None for value in given):
+    """One attribute of all nodes or edges, named for errors, as a tensor, a row for each; None if none has it."""
+    if all(of.get(key) is None for _, of in data):
         return None
     out: list[Tensor] = []
-    for value, owner in zip(given, owners, strict=True):
-        row = missing if value is None else value
+    for owner, of in data:
+        row = missing if of.get(key) is None else of[key]
         if row is None:
             raise GraphError(f"{where}{owner} has no attribute {key!r}, others have; give it to all or to none")
         tensor = finite_tensor(row, f"the values {key!r} of {owner}", where)
         if not isinstance(row, np.ndarray | Tensor):
             tensor = tensor.to(torch.get_default_dtype())
         if out and tensor.shape != out[0].shape:
-            raise GraphError(
-                f"{where}the values {key!r} of {owner} have shape {tuple(tensor.shape)}, those of {owners[0]} "
-                f"{tuple(out[0].shape)}; all need one common shape"
-            )
+            shapes = f"{tuple(tensor.shape)}, those of {data[0][0]} {tuple(out[0].shape)}"
+            raise GraphError(f"{where}the values {key!r} of {owner} have shape {shapes}; all need one common shape")
         out.append(tensor)
     return torch.stack(out)
 
@@ -192,7 +157,7 @@ def to_networkx(g: Graph) -> networkx.Graph:
     out: networkx.Graph = nx.DiGraph() if g.directed else nx.Graph()
     out.add_nodes_from((i, {"x": row}) for i, row in enumerate(g.features.detach().tolist()))
     weights = [1.0] * len(g.edges) if g.weights is None else g.weights.detach().tolist()
-    out.add_edges_from((int(u), int(v), {"weight": w}) for (u, v), w in zip(g.edges, weights, strict=True))
+    out.add_edges_from((u, v, {"weight": w}) for (u, v), w in zip(g.edges.tolist(), weights, strict=True))
     if g.edge_features is not None:
         for (u, v), row in zip(g.edges.tolist(), g.edge_features.detach().tolist(), strict=True):
             out.edges[u, v]["edge_features"] = row
@@ -255,11 +220,5 @@ def from_rdkit(
         rows, edges, edge_rows = chosen.arrays(mol)
     except GraphError as error:
         raise GraphError(f"{prefix(name)}{error}") from None
-    dtype = torch.get_default_dtype()
-    return Graph(
-        edges,
-        torch.from_numpy(rows).to(dtype),
-        edge_features=torch.from_numpy(edge_rows).to(dtype),
-        name=name,
-        mol=chosen.molecule(mol),
-    )
+    vertex, edge = (torch.from_numpy(a).to(torch.get_default_dtype()) for a in (rows, edge_rows))
+    return Graph(edges, vertex, edge_features=edge, name=name, mol=chosen.molecule(mol))

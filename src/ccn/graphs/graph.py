@@ -1,19 +1,18 @@
 """Graphs and batches: the objects that everything else reads.
 
-A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency
-matrix A in row order (structure, numpy), and vertex features, edge weights and edge features
-(values, torch, with their dtype and their gradients). A :class:`Batch` is the disjoint union of
-graphs, itself one large graph; it caches what is derived from its structure alone (composition
-schemes and index maps), so that they are built once per batch.
+A :class:`Graph` owns one object's data: its edges as given, the nonzero entries of its adjacency matrix A in row order
+(structure, numpy), and vertex features, edge weights and edge features (values, torch, with their dtype and their
+gradients). A :class:`Batch` is the disjoint union of graphs, itself one large graph; it caches what is derived from its
+structure alone (composition schemes and index maps), so that they are built once per batch.
 """
 
 from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,9 +22,6 @@ from torch import Tensor
 from ccn.algebra.contractions import MatrixClass
 from ccn.errors import GraphError
 from ccn.graphs.ragged import Cache, Int, starts
-
-if TYPE_CHECKING:
-    import networkx
 
 __all__ = ["Batch", "Graph", "as_graph", "batch", "entry_weights", "finite_tensor", "prefix", "real_tensor"]
 
@@ -59,6 +55,10 @@ def finite_tensor(values: Any, what: str, where: str) -> Tensor:
     return tensor
 
 
+def _columns(values: Tensor) -> Tensor:
+    return values[:, None] if values.ndim == 1 else values
+
+
 def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
     if isinstance(edges, Tensor):
         edges = edges.detach().cpu().numpy()
@@ -88,30 +88,40 @@ def _edge_array(edges: ArrayLike | Tensor, where: str) -> Int:
 
 def _count(n: Any, where: str) -> int:
     """The number of vertices, checked."""
-    try:
-        count = None if isinstance(n, bool) else operator.index(n)
-    except TypeError:
-        count = None
-    if count is None:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise GraphError(f"{where}n={n!r} is not an integer; n is the number of vertices")
+    count = operator.index(n)
     if count < 1:
         raise GraphError(f"{where}n={count}, but a graph has at least one vertex")
     return count
+
+
+class _Exchange:
+    """The function of this name in :mod:`ccn.graphs.exchange`, which imports this module."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, graph: Graph | None, owner: type) -> Callable[..., Graph]:
+        from ccn.graphs import exchange
+
+        function: Callable[..., Graph] = getattr(exchange, self.name)
+        return function
 
 
 class Graph:
     """A graph with vertex features, edge weights and, optionally, edge features.
 
     Args:
-        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both
-            ways (both must then agree); ``[]`` is fine.
-        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every
-            vertex gets the constant 1.
+        edges: pairs ``(u, v)`` of vertex numbers from 0. An undirected edge is given once or both ways (both must then
+            agree); ``[]`` is fine.
+        features: vertex features, shape (n, width) or (n,); without them pass ``n`` and every vertex gets the
+            constant 1.
         n: number of vertices; taken from ``features`` where those are given.
         weights: one nonzero number per given edge, ``A[u, v] = w``; 1 by default.
         edge_features: one row per given edge.
-        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with
-            ``A[i, j]`` or ``A[j, i]`` nonzero.
+        directed: ``(u, v)`` sets ``A[u, v]`` only. The neighbours of i are then all j with ``A[i, j]`` or ``A[j, i]``
+            nonzero.
         self_loops: allow edges ``(u, u)``.
         name: identifies the graph in errors.
         mol: the RDKit molecule behind the graph, for schemes that look for rings or groups in it.
@@ -144,13 +154,10 @@ class Graph:
             if count is None:
                 raise GraphError(f"{where}give features, or n= for a graph without them")
             features = torch.ones(count, 1)
-        self.features = finite_tensor(features, "features", where)
-        if self.features.ndim == 1:
-            self.features = self.features[:, None]
+        self.features = _columns(finite_tensor(features, "features", where))
         if self.features.ndim != 2 or self.features.shape[1] == 0:
-            raise GraphError(
-                f"{where}features must have shape (n, width), width at least 1, got {tuple(self.features.shape)}"
-            )
+            shape = tuple(self.features.shape)
+            raise GraphError(f"{where}features must have shape (n, width), width at least 1, got {shape}")
         self.n = _count(len(self.features), where) if count is None else count
         if len(self.features) != self.n:
             raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
@@ -159,7 +166,9 @@ class Graph:
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
         self.weights = None if weights is None else real_tensor(weights, "weights", where)
-        self.edge_features = None if edge_features is None else finite_tensor(edge_features, "edge features", where)
+        self.edge_features = None
+        if edge_features is not None:
+            self.edge_features = _columns(finite_tensor(edge_features, "edge features", where))
         self._check_edges(where)
         self.entries, self.entry_edge = self._entries(where)
 
@@ -172,16 +181,11 @@ class Graph:
         return f"edge {i} ({self.edges[i, 0]}, {self.edges[i, 1]})"
 
     def _check_edges(self, where: str) -> None:
-        e = self.edges
-
-        edge = self._edge
+        e, edge = self.edges, self._edge
         bad = np.flatnonzero(((e < 0) | (e >= self.n)).any(1))
         if bad.size:
             missing = next(v for v in e[bad[0]] if not 0 <= v < self.n)
-            raise GraphError(
-                f"{where}{edge(bad[0])} names vertex {missing}, but the vertices are 0..{self.n - 1}; "
-                "vertices count from 0"
-            )
+            raise GraphError(f"{where}{edge(bad[0])} names vertex {missing}; the vertices are 0..{self.n - 1}")
         loops = np.flatnonzero(e[:, 0] == e[:, 1])
         if loops.size and not self.self_loops:
             raise GraphError(f"{where}{edge(loops[0])} is a self-loop; remove it or pass self_loops=True")
@@ -192,11 +196,9 @@ class Graph:
             if bad.size:
                 weight = self.weights[bad[0]].item()
                 raise GraphError(f"{where}{edge(bad[0])} has weight {weight}; leave it out or give another weight")
-        if self.edge_features is not None:
-            if self.edge_features.ndim == 1:
-                self.edge_features = self.edge_features[:, None]
-            if self.edge_features.ndim != 2 or len(self.edge_features) != len(e):
-                raise GraphError(f"{where}{len(e)} edges, but edge features of shape {tuple(self.edge_features.shape)}")
+        shape = (len(e), 1) if self.edge_features is None else tuple(self.edge_features.shape)
+        if len(shape) != 2 or shape[0] != len(e):
+            raise GraphError(f"{where}{len(e)} edges, but edge features of shape {shape}")
 
     def _entries(self, where: str) -> tuple[Int, Int]:
         """The nonzero places of A in row order, (2, nnz), and the given edge behind each."""
@@ -204,11 +206,8 @@ class Graph:
         number = np.arange(len(u))
         if not self.directed:
             off = u != v
-            u, v, number = (
-                np.concatenate([u, v[off]]),
-                np.concatenate([v, u[off]]),
-                np.concatenate([number, number[off]]),
-            )
+            u, v = np.concatenate([u, v[off]]), np.concatenate([v, u[off]])
+            number = np.concatenate([number, number[off]])
         key = u * self.n + v
         order = np.argsort(key, kind="stable")
         key, number = key[order], number[order]
@@ -267,42 +266,11 @@ class Graph:
         extra = "".join(f", {flag}=True" for flag in ("directed", "self_loops") if getattr(self, flag))
         return f"Graph(n={self.n}, edges={len(self.edges)}, features={self.features.shape[1]}{extra})"
 
-    # Shortcuts to ccn.graphs.exchange.
-
-    @classmethod
-    def from_adjacency(cls, a: Any, features: Any = None, **options: Any) -> Graph:
-        """From a dense or scipy sparse adjacency matrix; see :func:`ccn.graphs.exchange.from_adjacency`."""
-        from ccn.graphs.exchange import from_adjacency
-
-        return from_adjacency(a, features, **options)
-
-    @classmethod
-    def from_networkx(cls, g: networkx.Graph, **options: Any) -> Graph:
-        """From a NetworkX graph; see :func:`ccn.graphs.exchange.from_networkx`."""
-        from ccn.graphs.exchange import from_networkx
-
-        return from_networkx(g, **options)
-
-    @classmethod
-    def from_pyg(cls, data: Any, **options: Any) -> Graph:
-        """From a PyG ``Data``; see :func:`ccn.graphs.exchange.from_pyg`."""
-        from ccn.graphs.exchange import from_pyg
-
-        return from_pyg(data, **options)
-
-    @classmethod
-    def from_rdkit(cls, mol: Any, **options: Any) -> Graph:
-        """From an RDKit molecule; see :func:`ccn.graphs.exchange.from_rdkit`."""
-        from ccn.graphs.exchange import from_rdkit
-
-        return from_rdkit(mol, **options)
-
-    @classmethod
-    def from_smiles(cls, smiles: str, **options: Any) -> Graph:
-        """From a SMILES string; see :func:`ccn.graphs.exchange.from_smiles`."""
-        from ccn.graphs.exchange import from_smiles
-
-        return from_smiles(smiles, **options)
+    from_adjacency = _Exchange()
+    from_networkx = _Exchange()
+    from_pyg = _Exchange()
+    from_rdkit = _Exchange()
+    from_smiles = _Exchange()
 
 
 def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | None = None) -> Tensor:
@@ -315,18 +283,16 @@ def entry_weights(weights: Tensor | None, entry_edge: Int, dtype: torch.dtype | 
 def _edge_values(what: str, graphs: Sequence[Graph]) -> Tensor | None:
     """Weights or edge features of all graphs one after another; None if no graph has them."""
     values: list[Tensor | None] = [getattr(g, what) for g in graphs]
-    given = [v for v in values if v is not None]
-    if not given:
+    first = next((v for v in values if v is not None), None)
+    if first is None:
         return None
     filled = []
     for i, (g, v) in enumerate(zip(graphs, values, strict=True)):
         if v is None and what == "edge_features" and len(g.edges):
             raise GraphError(f"graph {i} has no edge features, but others of the batch have; give all or none")
-        if v is None:
-            v = torch.ones(len(g.edges), *given[0].shape[1:], dtype=given[0].dtype, device=given[0].device)
-        if v.shape[1:] != given[0].shape[1:]:
-            raise GraphError(f"graph {i}: {what} have width {v.shape[1]}, others of the batch {given[0].shape[1]}")
-        filled.append(v)
+        filled.append(first.new_ones(len(g.edges), *first.shape[1:]) if v is None else v)
+        if filled[-1].shape[1:] != first.shape[1:]:
+            raise GraphError(f"graph {i}: {what} have width {filled[-1].shape[1]}, others have {first.shape[1]}")
     return torch.cat(filled)
 
 
@@ -366,9 +332,8 @@ class Batch:
         return len(self.graphs)
 
     def __repr__(self) -> str:
-        return (
-            f"Batch(graphs={len(self)}, n={self.n}, entries={self.entries.shape[1]}, features={self.features.shape[1]})"
-        )
+        entries, width = self.entries.shape[1], self.features.shape[1]
+        return f"Batch(graphs={len(self)}, n={self.n}, entries={entries}, features={width})"
 
     @cached_property
     def n(self) -> int:
@@ -397,13 +362,10 @@ def _union(graphs: Sequence[Graph]) -> Batch:
     """The disjoint union of graphs."""
     if not graphs:
         raise GraphError("a batch needs at least one graph")
-    first = graphs[0]
-    for i, g in enumerate(graphs):
-        if g.features.shape[1] != first.features.shape[1]:
-            raise GraphError(
-                f"graph {i}: features have width {g.features.shape[1]}, "
-                f"those of graph 0 {first.features.shape[1]}; all graphs of a batch need one common width"
-            )
+    widths = [g.features.shape[1] for g in graphs]
+    for i, width in enumerate(widths):
+        if width != widths[0]:
+            raise GraphError(f"graph {i}: features have width {width}, those of graph 0 {widths[0]}; all need the same")
     start = starts([g.n for g in graphs])
     edge_start = starts([len(g.edges) for g in graphs])
     nnz = [g.entries.shape[1] for g in graphs]
@@ -420,12 +382,24 @@ def _union(graphs: Sequence[Graph]) -> Batch:
 
 
 def as_graph(thing: Any, where: str = "") -> Graph:
-    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix."""
+    """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix.
+
+    Errors start with ``where``.
+    """
     if isinstance(thing, Graph):
         return thing
-    from ccn.graphs.exchange import convert
+    from ccn.graphs.exchange import reader_of
 
-    return convert(thing, where)
+    reader = reader_of(thing)
+    if reader is None:
+        raise GraphError(
+            f"{where}cannot make a graph from {type(thing).__name__}; give a ccn.Graph, a SMILES string, an RDKit "
+            "molecule, a NetworkX graph, a PyG Data or an adjacency matrix"
+        )
+    try:
+        return reader(thing)
+    except GraphError as error:
+        raise GraphError(f"{where}{str(error).removeprefix('graph: ')}") from None
 
 
 def batch(graphs: Any) -> Batch:

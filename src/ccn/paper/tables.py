@@ -93,7 +93,7 @@ def _hcep(records: Sequence[Record]) -> Table:
 
 
 def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Table:
-    from ccn.datasets.qm9 import TARGETS
+    from ccn.datasets.published import TARGETS
 
     mean = f"mean scaled {metric.upper()}"
 

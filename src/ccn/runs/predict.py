@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ccn.chemistry.smiles import parses
-from ccn.datasets.schema import find_schema
+from ccn.datasets.molecule_tables import find_schema
 from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
 from ccn.errors import ConfigurationError
 from ccn.learning import model_file

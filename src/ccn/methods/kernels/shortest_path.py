@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ccn.features.histograms import blocks, spheres
-from ccn.features.vertices import neighbours
+from ccn.features.vertices import blocks, neighbours, spheres
 from ccn.graphs.pack import Pack
 from ccn.methods.kernels.bags import Bag, graph_of, name, tally, vertex_names
 from ccn.methods.kernels.kernel import BagKernel

@@ -1,13 +1,16 @@
-"""QM9: 13 targets of 130,831 small molecules, from ``qm9.csv.gz`` or from the files of the package qm9pack.
+"""Published data sets with columns or a format of their own: QM9, HCEP and BREC.
 
-u0, u, h and g are total energies in the source. An atomisation energy is the total minus the energies of the free
-atoms, hydrogens included: ``E - sum over atoms of e(element)``, in Hartree. The free-atom energies are those published
-with QM9 (``qm9_atomref.csv``).
+QM9 has 13 targets of 130,831 small molecules, in ``qm9.csv.gz`` or in the files of the package qm9pack. u0, u, h and g
+are total energies in the source. An atomisation energy is the total minus the energies of the free atoms, hydrogens
+included: ``E - sum over atoms of e(element)``, in Hartree; ``qm9_atomref.csv`` has those published with QM9.
+
+HCEP has power conversion efficiencies of molecules for solar cells, from the Harvard Clean Energy Project. BREC has
+pairs of graphs that are not isomorphic and that 1-WL cannot distinguish.
 """
 
 from __future__ import annotations
 
-import csv
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,13 +20,23 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.datasets.columns import Strings, encode_classes
 from ccn.datasets.dataset import Dataset
-from ccn.datasets.molecule_tables import dataset_of_molecules
-from ccn.datasets.schema import Schema
+from ccn.datasets.molecule_tables import Schema, dataset_of_molecules
 from ccn.datasets.tables import Row, Table, find_column, open_table
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.pack import Pack
 
-__all__ = ["PACKAGE_COLUMNS", "TARGETS", "free_atoms", "qm9_energies", "qm9_files", "read_qm9"]
+__all__ = [
+    "PACKAGE_COLUMNS",
+    "TARGETS",
+    "free_atoms",
+    "qm9_energies",
+    "qm9_files",
+    "read_brec",
+    "read_hcep",
+    "read_qm9",
+]
 
 # Target: unit and column of qm9pack; omega1 is made from the frequencies.
 _TARGETS = {
@@ -63,10 +76,8 @@ def qm9_files(path: Path) -> list[Path]:
 
 
 def free_atoms() -> NDArray[np.float64]:
-    """(elements, energies) the energies of the free atoms, in Hartree."""
-    with (Path(__file__).parent / "qm9_atomref.csv").open(newline="") as file:
-        table = {row["element"]: [float(row[name]) for name in _ENERGIES] for row in csv.DictReader(file)}
-    return np.array([table[symbol] for symbol in _ELEMENTS])
+    """(elements, energies) the energies of the free atoms, in Hartree; the file has both in our order."""
+    return np.loadtxt(Path(__file__).parent / "qm9_atomref.csv", delimiter=",", skiprows=1, usecols=range(1, 5))
 
 
 def _highest_frequency(frequencies: str, atoms: int) -> float:
@@ -82,12 +93,9 @@ def _package_table(folder: Path) -> Table:
     place = [find_column(parts[0], name, "qm9pack") for name in wanted]
 
     def rows() -> Iterator[Row]:
-        count = 0
-        for part in parts:
-            for row in part.rows():
-                count += 1
-                *cells, frequencies, atoms = (row.cells[i] for i in place)
-                yield Row(count, [*cells, str(_highest_frequency(frequencies, int(atoms)))], row.fault)
+        for count, row in enumerate(itertools.chain.from_iterable(part.rows() for part in parts), 1):
+            *cells, frequencies, atoms = (row.cells[i] for i in place)
+            yield Row(count, [*cells, str(_highest_frequency(frequencies, int(atoms)))], row.fault)
 
     return Table(folder, ("index", "smiles", *TARGETS), rows)
 
@@ -100,14 +108,8 @@ def read_qm9(path: str | Path, name: str = "QM9", **options: Any) -> Dataset:
     """
     path = Path(path)
     table = _package_table(path) if path.is_dir() else open_table(path)
-    data, counts = dataset_of_molecules(
-        table,
-        Schema("smiles", tuple(TARGETS), id="index"),
-        name,
-        task="regression",
-        elements=_ELEMENTS,
-        **options,
-    )
+    schema = Schema("smiles", tuple(TARGETS), id="index")
+    data, counts = dataset_of_molecules(table, schema, name, task="regression", elements=_ELEMENTS, **options)
     columns = [data.target_names.index(e) for e in _ENERGIES]
     bound = data.targets[:, columns] - counts @ free_atoms()
     return replace(
@@ -130,4 +132,40 @@ def qm9_energies(data: Dataset, *, energies: Literal["atomisation", "total"] = "
         target_names=tuple(TARGETS),
         note=f"{', '.join(_ENERGIES[:-1])} and {_ENERGIES[-1]} are {energies} energies",
         options={**data.options, "energies": energies},
+    )
+
+
+def read_hcep(path: str | Path, name: str = "HCEP", **options: Any) -> Dataset:
+    """Read all rows; groups are the two samples of the database that they come from. Options as for QM9."""
+    schema = Schema("smiles", ("pce",), group="source")
+    data, _ = dataset_of_molecules(open_table(path), schema, name, task="regression", **options)
+    return replace(data, units=("%",))
+
+
+def read_brec(path: str | Path, name: str = "BREC") -> Dataset:
+    """Read the pairs: graphs 2i and 2i + 1 are pair i, which is also their group; the class is the category."""
+    import networkx as nx
+
+    table = open_table(path)
+    category, *sides = (find_column(table, c, "BREC") for c in ("category", "graph6_a", "graph6_b"))
+    graphs: list[Any] = []
+    categories: list[str] = []
+    for row in table.rows():
+        for side in sides:
+            try:
+                graphs.append(nx.from_graph6_bytes(row.cells[side].encode()))
+            except (nx.NetworkXError, ValueError, IndexError) as error:
+                raise DataError(f"{path}: row {row.number} is not a pair in graph6 ({row.fault or error})") from None
+            categories.append(row.cells[category])
+    targets, classes = encode_classes([categories])
+    return Dataset(
+        name,
+        Pack.of(graphs, name),
+        targets,
+        ("category",),
+        "classification",
+        classes,
+        groups=Strings.of(str(i // 2) for i in range(len(graphs))),
+        vertex_names=("constant",),
+        note="graphs 2i and 2i + 1 are pair i",
     )

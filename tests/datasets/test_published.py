@@ -1,13 +1,14 @@
-"""QM9 from a table and from the package's files: the same molecules, energies and frequencies."""
+"""QM9 from a table and from the package's files, HCEP, and BREC's pairs in graph6."""
 
 import csv
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from ccn.datasets import load
-from ccn.datasets.qm9 import PACKAGE_COLUMNS, TARGETS, free_atoms
+from ccn.datasets.published import PACKAGE_COLUMNS, TARGETS, free_atoms
 from ccn.errors import ConfigurationError, DataError
 
 # Methane and ammonia, as QM9 has them.
@@ -79,3 +80,40 @@ def test_the_files_of_the_package_give_the_same(table: Path, package: Path) -> N
     (package / "qm9_part2.csv").unlink()
     with pytest.raises(DataError, match="part of qm9pack is missing"):
         load("QM9", path=package)
+
+
+@pytest.fixture
+def hcep(tmp_path: Path) -> Path:
+    path = tmp_path / "hcep.csv"
+    path.write_text("smiles,pce,source\n" + "".join(f"{'C' * i}O,{i / 7},{'ab'[i % 2]}\n" for i in range(1, 41)))
+    return path
+
+
+def test_rows_of_hcep_have_efficiencies_and_groups(hcep: Path) -> None:
+    data = load("HCEP", path=hcep)
+    assert (len(data), data.task, data.units) == (40, "regression", ("%",))
+    assert data.groups is not None
+    assert set(data.groups) == {"a", "b"}
+
+
+def test_a_draw_is_without_replacement_and_follows_the_seed(hcep: Path) -> None:
+    draws = [load("HCEP", path=hcep, draw=25, seed=s).rows for s in (0, 0, 1)]
+    first, again, other = (np.asarray(d) for d in draws)
+    assert len(set(first.tolist())) == 25
+    assert first.tolist() == again.tolist() != other.tolist()
+    with pytest.raises(ConfigurationError, match="draw=41"):
+        load("HCEP", path=hcep, draw=41)
+
+
+def test_pairs_are_neighbours_and_share_a_group(tmp_path: Path) -> None:
+    pairs = [(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))] * 2
+    texts = [[nx.to_graph6_bytes(g, header=False).decode().strip() for g in pair] for pair in pairs]
+    path = tmp_path / "brec_pairs.tsv"
+    path.write_text("category\tgraph6_a\tgraph6_b\n" + "".join(f"basic\t{a}\t{b}\n" for a, b in texts))
+    data = load("BREC", path=path)
+    assert data.groups is not None
+    assert list(data.groups) == ["0", "0", "1", "1"]
+    assert all(nx.is_isomorphic(a, b) for a, b in zip(data.to_networkx()[:2], pairs[0], strict=True))
+    path.write_text("category\tgraph6_a\tgraph6_b\nbasic\tA_\tÿ\n")
+    with pytest.raises(DataError, match="row 1 is not a pair"):
+        load("BREC", path=path)
