@@ -33,12 +33,9 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
 
     For example, `ccn data list`, or `ccn data list --markdown` for the table of the documentation.
 
-    Parameters
-    ----------
-    compute: bool
-        Compute the statistics of the data sets on this machine instead of showing the stored ones.
-    markdown: bool
-        Print a Markdown table.
+    Args:
+        compute: Compute the statistics of the data sets on this machine instead of showing the stored ones.
+        markdown: Print a Markdown table.
 
     """
     from ccn.datasets.registry import ENTRIES, find
@@ -95,10 +92,8 @@ def get(name: str, /) -> None:
     For example, `ccn data get NCI1`. Downloads are checked against known hashes; for a data set without a public
     source, an error says which file to put where.
 
-    Parameters
-    ----------
-    name: str
-        A name that `ccn data list` shows.
+    Args:
+        name: A name that `ccn data list` shows.
 
     """
     from ccn.datasets.registry import ENTRIES, entry_of, fetch, find
@@ -131,17 +126,12 @@ def info(
 
     Invalid rows are dropped; the last line says how many and why, and dropped.csv lists them.
 
-    Parameters
-    ----------
-    source: str
-        A name that `ccn data list` shows, or the path of a table of molecules or of graphs.
-    energies: str
-        Kind of energies of QM9; by default atomisation.
-    graphs: int
-        Number of graphs to draw.
-    output: Path
-        Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is need
-        of it, is written to the current folder.
+    Args:
+        source: A name that `ccn data list` shows, or the path of a table of molecules or of graphs.
+        energies: Kind of energies of QM9; by default atomisation.
+        graphs: Number of graphs to draw.
+        output: Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is
+            need of it, is written to the current folder.
 
     """
     from ccn.datasets import load

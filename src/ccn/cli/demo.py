@@ -15,14 +15,10 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
 
     For example, `ccn demo`, or `ccn demo --output demo --seed 1`. It does what `ccn train` and `ccn predict` do.
 
-    Parameters
-    ----------
-    output: Path
-        Folder for the run; an earlier run there is replaced.
-    epochs: int
-        Passes over the training part.
-    seed: int
-        Random seed of the split and the network.
+    Args:
+        output: Folder for the run; an earlier run there is replaced.
+        epochs: Passes over the training part.
+        seed: Random seed of the split and the network.
 
     """
     from ccn.cli.show import say, table

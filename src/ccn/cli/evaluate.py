@@ -29,14 +29,10 @@ def evaluate(
 
     For example, `ccn evaluate run other.csv`, or `ccn evaluate run other.csv --target measured_pce --json`.
 
-    Parameters
-    ----------
-    target: list[str]
-        Target columns, in the order of those of the model; by default the same names.
-    interval: float
-        Level of the prediction intervals whose coverage is shown.
-    strict: bool
-        Stop at the first invalid row.
+    Args:
+        target: Target columns, in the order of those of the model; by default the same names.
+        interval: Level of the prediction intervals whose coverage is shown.
+        strict: Stop at the first invalid row.
 
     """
     from ccn.cli.show import coverage, print_json, say, table

@@ -44,29 +44,18 @@ def reproduce(
     The same command resumes an interrupted run; it repeats cells that failed, and those that timed out if they have
     more time now.
 
-    Parameters
-    ----------
-    name: str
-        A table (kernels, hcep, qm9, expressivity), a data set, or all.
-    methods: list[str]
-        Comma-separated methods, or one by one; by default those of the table.
-    splits: str
-        A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's. Small
-        data sets can have more (100), which `ccn table kernels-more` shows.
-    time_limit_per_cell: float
-        Seconds after which a cell is stopped and recorded as timed out.
-    processes: int
-        Cells that run at the same time, each in its own process.
-    threads: int
-        Torch threads per cell; with more than one, the last digits may vary.
-    results: Path
-        Folder of the records.
-    cluster: str
-        Address of a Dask scheduler, or local.
-    seed: int
-        Added to the number of the split; use a separate folder of results for each seed.
-    again: bool
-        Repeat cells that have a record; if interrupted, name the remaining ones with --methods and --splits.
+    Args:
+        name: A table (kernels, hcep, qm9, expressivity), a data set, or all.
+        methods: Comma-separated methods, or one by one; by default those of the table.
+        splits: A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's.
+            Small data sets can have more (100), which `ccn table kernels-more` shows.
+        time_limit_per_cell: Seconds after which a cell is stopped and recorded as timed out.
+        processes: Cells that run at the same time, each in its own process.
+        threads: Torch threads per cell; with more than one, the last digits may vary.
+        results: Folder of the records.
+        cluster: Address of a Dask scheduler, or local.
+        seed: Added to the number of the split; use a separate folder of results for each seed.
+        again: Repeat cells that have a record; if interrupted, name the remaining ones with --methods and --splits.
 
     """
     from ccn.cli.show import say

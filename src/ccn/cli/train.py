@@ -32,14 +32,10 @@ def train(
     The SMILES column and the task are detected, rows are split 80/10/10, and invalid rows are listed in dropped.csv.
     Resume an interrupted run with `ccn train --output run --resume`.
 
-    Parameters
-    ----------
-    output: Path
-        Folder for the run; it must be new, unless --resume or --overwrite is given.
-    checkpoint_every: float
-        Seconds between checkpoints.
-    tensorboard: bool
-        Also write a TensorBoard log.
+    Args:
+        output: Folder for the run; it must be new, unless --resume or --overwrite is given.
+        checkpoint_every: Seconds between checkpoints.
+        tensorboard: Also write a TensorBoard log.
 
     """
     from ccn.cli.show import coverage, print_json, say, table
