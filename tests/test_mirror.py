@@ -46,11 +46,6 @@ ELSEWHERE = {
     "runs/workers": "runs/test_cluster.py",
     "schemes/drawing": "schemes/test_scheme.py",
     "schemes/packed": "engine/test_aggregate.py",
-    "training/checkpoint": "training/test_loop.py",
-    "training/examples": "training/test_loop.py",
-    "training/history": "training/test_loop.py",
-    "training/machine": "training/test_loop.py",
-    "training/outputs": "training/test_loop.py",
     "version": "test_import.py",
 }
 

@@ -39,7 +39,7 @@ def evaluate(
     from ccn.learning.model_file import load
     from ccn.reports.summary import metrics_rows
     from ccn.runs.evaluate import evaluate_on
-    from ccn.training.machine import torch_device, torch_threads
+    from ccn.training.execution import torch_device, torch_threads
 
     with torch_threads(threads):
         data, found = evaluate_on(

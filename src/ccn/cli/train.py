@@ -41,7 +41,7 @@ def train(
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.reports.summary import metrics_rows
     from ccn.runs.train import train_run
-    from ccn.training.machine import is_first, keep_memory
+    from ccn.training.execution import is_first, keep_memory
 
     first = is_first()
     config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)

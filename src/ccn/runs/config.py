@@ -24,7 +24,7 @@ from ccn.errors import ConfigurationError
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
 from ccn.settings import setting
-from ccn.training.machine import Machine
+from ccn.training.execution import Machine
 from ccn.training.recipe import RECIPES, SECTIONS, Recipe
 from ccn.training.recipe import recipe as named
 

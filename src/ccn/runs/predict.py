@@ -25,7 +25,7 @@ from ccn.runs.answers import Question
 from ccn.runs.formats import Format
 from ccn.runs.output import Output
 from ccn.runs.workers import Mapper, Texts, processes
-from ccn.training.machine import torch_device
+from ccn.training.execution import torch_device
 
 __all__ = ["Done", "Options", "embed_file", "predict_file"]
 

@@ -33,9 +33,8 @@ from ccn.runs import answers
 from ccn.runs.config import Config
 from ccn.runs.data import divide, read_data
 from ccn.runs.folder import begin_folder
-from ccn.training.execution import Execution
-from ccn.training.history import write_history
-from ccn.training.machine import is_first, torch_threads
+from ccn.training.checkpoint import write_history
+from ccn.training.execution import Execution, is_first, torch_threads
 
 __all__ = ["LEVEL", "Result", "coverage", "train_run"]
 

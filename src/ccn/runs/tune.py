@@ -23,8 +23,7 @@ from ccn.methods.method import fit
 from ccn.runs.config import Config, resolve, to_dict, to_toml
 from ccn.runs.data import divide, read_data
 from ccn.runs.folder import begin_folder
-from ccn.training.execution import Execution
-from ccn.training.machine import torch_threads
+from ccn.training.execution import Execution, torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
 
