@@ -36,7 +36,6 @@ ELSEWHERE = {
     "methods/networks": "training/test_loop.py",
     "reports/summary": "cli/test_train.py",
     "runs/answers": "runs/test_predict.py",
-    "runs/config": "cli/test_train.py",
     "runs/data": "cli/test_train.py",
     "runs/evaluate": "runs/test_graphs.py",
     "runs/formats": "runs/test_embed.py",

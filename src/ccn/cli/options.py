@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from cyclopts import Group, Parameter
 
-from ccn.runs.config import OWN
+from ccn.runs.config import RUN_SECTIONS
 from ccn.training.recipe import SECTIONS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ Rows = Annotated[
 ]
 Output = Parameter(name=("--output", "-o"))
 
-ALL_SECTIONS: dict[str, type] = {**OWN, **SECTIONS}
+ALL_SECTIONS: dict[str, type] = {**RUN_SECTIONS, **SECTIONS}
 _TITLES = {"data": "Columns", "splitting": "Splits"}
 
 
@@ -153,8 +153,7 @@ class Settings:
         self, source: str | None, folder: Path, *, method: str | None = None, check: bool = True
     ) -> tuple[Config, set[str]]:
         """The configuration of a run in a folder, and the names of the settings that flags or the file gave."""
-        from ccn.runs.config import merged, read_config, resolve
-        from ccn.runs.folder import check_folder
+        from ccn.runs.config import check_folder, merged, read_config, resolve
 
         flags = given(ALL_SECTIONS, self.flags)
         file: dict[str, Any] = {} if self.config is None else read_config(self.config)

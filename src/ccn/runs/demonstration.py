@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ccn.runs.config import resolve
-from ccn.runs.folder import check_folder
+from ccn.runs.config import check_folder, resolve
 from ccn.runs.predict import Options, predict_file
 from ccn.runs.train import train_run
 

@@ -30,9 +30,8 @@ from ccn.methods.method import Outcome, fit
 from ccn.reports.figures import draw_run
 from ccn.reports.summary import report
 from ccn.runs import answers
-from ccn.runs.config import Config
+from ccn.runs.config import Config, begin_folder
 from ccn.runs.data import divide, read_data
-from ccn.runs.folder import begin_folder
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
 
@@ -71,7 +70,7 @@ def train_run(
     verbose: bool = False,
     say: Say = lambda line: None,
 ) -> Result:
-    """Train as the configuration says, into a folder that :func:`ccn.runs.folder.check_folder` has allowed."""
+    """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed."""
     began, first = time.monotonic(), is_first()
     data = read_data(config)
     classification = data.task == "classification"

@@ -20,9 +20,8 @@ from ccn.errors import CCNError, ConfigurationError, DependencyError
 from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
-from ccn.runs.config import Config, resolve, to_dict, to_toml
+from ccn.runs.config import Config, begin_folder, resolve, to_dict, to_toml
 from ccn.runs.data import divide, read_data
-from ccn.runs.folder import begin_folder
 from ccn.training.execution import Execution, torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
