@@ -26,7 +26,7 @@ def test_flags_take_precedence_over_the_file_and_the_file_over_the_recipe() -> N
 def test_a_configuration_survives_toml(method: str) -> None:
     given: dict[str, Any] = {"data": {"target_columns": ["a", 'b"c']}, "splitting": {"fractions": (0.5, 0.5, 0.0)}}
     if method == "ccn":
-        given["network"] = {"scheme": Balls((1, 2)), "order": (2, 1)}
+        given["network"] = {"scheme": Balls((0, 1, 2)), "order": (2, 1)}
         given["training"] = {"patience": "none"}
     config = resolve("x.csv", given, method=method, threads=2)
     plain = tomllib.loads(to_toml(config))
