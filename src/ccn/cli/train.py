@@ -41,23 +41,21 @@ def train(
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.reports.summary import metrics_rows
     from ccn.runs.train import train_run
-    from ccn.training.execution import is_first, keep_memory
+    from ccn.training.execution import Execution, is_first, keep_memory
 
     first = is_first()
     config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
     tell = say(settings.quiet or not first)
     keep_memory()
     try:
-        done = train_run(
-            config,
-            output,
+        execution = Execution(
             resume=settings.resume,
-            checkpoint_every=checkpoint_every,
+            every=checkpoint_every,
             time_limit=settings.time_limit,
             tensorboard=tensorboard,
             verbose=first and not settings.quiet,
-            say=tell,
         )
+        done = train_run(config, output, execution, tell)
     except KeyboardInterrupt:
         tell(f"interrupted; resume with: ccn train --output {output} --resume")
         raise

@@ -51,15 +51,13 @@ class Result:
 def train_run(
     config: Config,
     folder: Path,
-    *,
-    resume: bool = False,
-    checkpoint_every: float = 30.0,
-    time_limit: float | None = None,
-    tensorboard: bool = False,
-    verbose: bool = False,
+    execution: Execution = Execution(),  # noqa: B008 (frozen)
     say: Callable[[str], None] = lambda line: None,
 ) -> Result:
-    """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed."""
+    """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
+
+    Of ``execution`` everything counts but the machine and the folder.
+    """
     began, first = time.monotonic(), is_first()
     data = read_data(config)
     classification = data.task == "classification"
@@ -76,20 +74,11 @@ def train_run(
     def begin() -> None:
         """Make the folder; an older run in it is removed only when all settings have been checked."""
         if first:
-            begin_folder(folder, config, resume=resume)
+            begin_folder(folder, config, resume=execution.resume)
             save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
             data.write_dropped(folder / "dropped.csv")
 
-    execution = Execution(
-        config.machine,
-        folder / "checkpoints",
-        resume,
-        every=checkpoint_every,
-        time_limit=time_limit,
-        tensorboard=tensorboard,
-        verbose=verbose,
-        begin=begin,
-    )
+    execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin)
     about = {
         "data": data.name,
         "smiles_column": data.options.get("smiles_column"),
