@@ -29,7 +29,6 @@ ELSEWHERE = {
     "layers/normalisation": "layers/test_aggregation.py",
     "learning/inputs": "learning/test_model_file.py",
     "learning/model": "learning/test_model_file.py",
-    "learning/targets": "learning/test_task.py",
     "methods/covariant": "methods/test_registry.py",
     "methods/fitting": "learning/test_model_file.py",
     "methods/method": "methods/test_registry.py",

@@ -1,4 +1,4 @@
-"""A model on data with known targets."""
+"""Metrics of a model on data with known targets."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ccn.datasets import Dataset, load, options_of
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.model import Model
-from ccn.learning.targets import class_numbers
+from ccn.learning.targets import class_numbers, read_as
+from ccn.learning.task import Floats
 from ccn.runs.train import coverage
 
 __all__ = ["evaluate_on"]
@@ -26,14 +26,14 @@ def evaluate_on(
     level: float = 0.9,
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set that was read, and rows, metrics and coverage of the intervals on it."""
+    """The data set, and the number of its rows, the metrics and the coverage of the intervals on it."""
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
         raise ConfigurationError(
             f"{len(names)} targets are named, the model has {len(model.task.targets)}: {', '.join(model.task.targets)}"
         )
     data = _read(model, source, names, smiles_column, strict)
-    known = _encoded(model, data)
+    known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
@@ -61,16 +61,14 @@ def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | 
     return load(source, **options)
 
 
-def _encoded(model: Model, data: Dataset) -> NDArray[np.float64]:
-    """The targets with classes numbered as in the model."""
+def _known(model: Model, data: Dataset) -> Floats:
+    """The targets, with classes numbered as in the model."""
     if model.task.kind == "regression":
         return data.targets
-    number = class_numbers(data.classes, model.task.classes)
-    if np.isnan(number).any():
-        unknown = data.classes[int(np.isnan(number).argmax())]
-        known = ", ".join(map(str, model.task.classes))
-        raise DataError(f"{data.name}: the model has never seen the class {unknown!r}; it knows {known}")
-    out = np.full_like(data.targets, np.nan)
-    there = ~np.isnan(data.targets)
-    out[there] = number[data.targets[there].astype(int)]
-    return out
+    classes = model.task.classes
+    for c, number in zip(data.classes, class_numbers(data.classes, classes), strict=True):
+        if np.isnan(number):
+            raise DataError(
+                f"{data.name}: class {c!r} is unknown to the model; it knows {', '.join(map(str, classes))}"
+            )
+    return read_as(classes, data, None)
