@@ -48,7 +48,7 @@ def reproduce(
         splits: A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's.
             Small data sets can have more (100), which `ccn table kernels-more` shows.
         time_limit_per_cell: Seconds after which a cell is stopped and recorded as timed out.
-        processes: Cells that run at the same time, each in its own process.
+        processes: Cells that run at the same time, one per process.
         threads: Torch threads per cell; with more than one, the last digits may vary.
         results: Folder of the records.
         cluster: Address of a Dask scheduler, or local.

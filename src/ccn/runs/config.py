@@ -165,7 +165,7 @@ def _integer(name: str, value: Any, least: int) -> int:
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Two parsed files as one; what the second says comes first."""
+    """Two parsed files as one; the second takes precedence."""
     sections = {k: {**base[k], **v} for k, v in over.items() if isinstance(v, dict) and isinstance(base.get(k), dict)}
     return {**base, **over, **sections}
 

@@ -1,4 +1,4 @@
-"""The data of a run: read as its configuration says, and cut into parts."""
+"""The data of a run: read and split as its configuration says."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def read_data(config: Config) -> Dataset:
         options["target_columns" if "target_columns" in known else "targets"] = list(d.target_columns)
     data = load(config.source, **options)
     if not data.target_names:
-        raise DataError(f"{config.source}: found no column to learn; name it with --target, for example --target pce")
+        raise DataError(
+            f"{config.source}: no column to learn detected; name it with --target, for example --target pce"
+        )
     if data.task == "classification" and len(data.classes) < 2:
         raise DataError(
             f"{config.source}: the target {data.target_names[0]!r} has one class only ({data.classes[0]!r}); "
@@ -39,7 +41,7 @@ def read_data(config: Config) -> Dataset:
         )
     if data.task == "classification" and len(data.target_names) > 1 and tuple(data.classes) != (0, 1):
         raise DataError(
-            f"{config.source}: several targets of classes are labels, which must be 0 or 1; found "
+            f"{config.source}: several targets of classes are labels, which must be 0 or 1, not "
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
     return data
@@ -48,7 +50,7 @@ def read_data(config: Config) -> Dataset:
 def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
     """The split of the configuration, and the labelled rows of it as examples.
 
-    Half of the validation part of a regression is kept for the intervals: it neither fits nor stops.
+    Half of the validation part of a regression is reserved for calibrating the intervals.
     """
     split = _split(data, config)
     known = labelled(data.targets)

@@ -48,7 +48,7 @@ def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | 
     if "features" in taken:
         if model.inputs.molecules is None:
             raise ConfigurationError(
-                f"{source}: a table of molecules, but the model was trained on graphs with features of their own"
+                f"{source}: a table of molecules, but the model was trained on graphs with other features"
             )
         options |= {"features": model.inputs.molecules, "hydrogens": model.inputs.hydrogens}
     if smiles_column is not None:

@@ -52,7 +52,7 @@ def train(
     execution: Execution = Execution(),  # noqa: B008 (frozen)
     title: str = "training",
 ) -> Progress:
-    """Train a network; it is left with the weights of its best epoch on the validation part, or of its last.
+    """Train a network; afterwards it has the weights of its best epoch on the validation part, or of its last.
 
     Args:
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
@@ -64,7 +64,7 @@ def train(
         title: of the progress bar.
 
     Returns:
-        How far it came. ``ended`` says why it stopped: ``epochs``, ``patience`` or ``time limit``.
+        The progress of the run; ``ended`` is ``epochs``, ``patience`` or ``time limit``.
 
     """
     run = _Loop(net, task, examples, recipe, seed, execution)
@@ -78,7 +78,7 @@ def train(
         saved = time.monotonic()
 
     with ExitStack() as stack:
-        # The random numbers of the process are left as they were.
+        # The state of the process's random numbers is restored at the end.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
         shown = execution.verbose and run.first
         tell = stack.enter_context(show_progress(title, run.steps, notes=True, shown=shown))
@@ -111,16 +111,10 @@ def train(
 
 
 class _Loop:
-    """One network in training: what stays the same from step to step, and what is done in each."""
+    """One network in training: what all steps share, and what a step does."""
 
     def __init__(
-        self,
-        net: nn.Module,
-        task: Task,
-        examples: Examples,
-        recipe: Recipe,
-        seed: int,
-        execution: Execution,
+        self, net: nn.Module, task: Task, examples: Examples, recipe: Recipe, seed: int, execution: Execution
     ) -> None:
         check_monitor(task, recipe.training.monitor)
         self.net, self.task, self.examples, self.recipe = net, task, examples, recipe

@@ -134,7 +134,7 @@ class Training(_Checked):
     members: int = setting(1, "Networks in the ensemble, trained from different seeds.")
 
     def passes(self, batches: int) -> tuple[int, int | None]:
-        """Epochs and patience for an epoch of so many batches.
+        """Epochs and patience if an epoch has this number of batches.
 
         Example:
             >>> Training(epochs=30, least_steps=1500, patience=10).passes(batches=5)
