@@ -55,7 +55,6 @@ class Sealed:
 
 
 def _unfinished(path: Path) -> str:
-    """What to do about a run that has no model yet."""
     run = (path.parent / "config.toml").is_file()
     return f": the run is not finished; resume it with: ccn train --output {path.parent} --resume" if run else ""
 

@@ -60,7 +60,6 @@ def _mean(values: list[float]) -> float:
 
 
 def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
-    """The metrics of one target."""
     from sklearn import metrics as sk
 
     if not len(y):

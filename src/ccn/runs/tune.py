@@ -164,7 +164,6 @@ def _with(config: Config, drawn: Mapping[str, Any]) -> Config:
 
 
 def _write(folder: Path, study: Any, monitor: str) -> None:
-    """Write the table of all trials."""
     trials = study.get_trials(deepcopy=False)
     names = sorted({name for trial in trials for name in trial.params})
     rows = [[t.number, t.state.name.lower(), t.value, *(t.params.get(name) for name in names)] for t in trials]

@@ -74,7 +74,8 @@ def train(
 
     def save() -> None:
         nonlocal saved
-        run.save(progress, best)
+        if folder is not None and run.first:
+            checkpoint.save(folder, progress, net, best, run.bare_optimiser, run.name)
         saved = time.monotonic()
 
     with ExitStack() as stack:
@@ -87,7 +88,8 @@ def train(
             for _ in run.epoch(progress):
                 tell(progress.step)
                 progress.seconds = time.monotonic() - began
-                over = _over(fabric, execution.time_limit, progress.seconds)
+                limit = execution.time_limit  # by the clock of the first process
+                over = limit is not None and fabric.broadcast(progress.seconds > limit)
                 if over or time.monotonic() - saved > execution.every:
                     save()
                 if over:
@@ -131,8 +133,8 @@ class _Loop:
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
-        self.own_optimiser = make_optimiser(net, recipe.optimiser)
-        self.model, self.optimiser = fabric.setup(net, self.own_optimiser)
+        self.bare_optimiser = make_optimiser(net, recipe.optimiser)
+        self.model, self.optimiser = fabric.setup(net, self.bare_optimiser)
         self.name = "" if self.folder is None else _fingerprint(net, task, examples, recipe, seed)
 
     def epoch(self, progress: Progress) -> Iterator[None]:
@@ -141,7 +143,7 @@ class _Loop:
         self.model.train()
         for b, rows in self.batches.epoch(progress.epoch, progress.batch):
             _set_seed(self.seed, progress.step, fabric)
-            set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
+            set_rate(self.bare_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
             index = torch.from_numpy(rows).to(fabric.device)
             for layer in self.norms:
                 layer.counts = len(rows) > 0
@@ -216,11 +218,6 @@ class _Loop:
             "or norm='batch', and look for extreme values among features and targets"
         )
 
-    def save(self, progress: Progress, best: Mapping[str, Tensor]) -> None:
-        """Write a checkpoint."""
-        if self.folder is not None and self.first:
-            checkpoint.save(self.folder, progress, self.net, best, self.own_optimiser, self.name)
-
     def begin(self, resume: bool) -> tuple[Progress, dict[str, Tensor]]:
         """A new run, or that of the newest intact checkpoint in the folder."""
         if self.folder is None:
@@ -228,7 +225,7 @@ class _Loop:
         self.folder.mkdir(parents=True, exist_ok=True)
         if not resume and any(self.folder.glob("checkpoint-*")):
             raise FileError(f"{self.folder}: there is a run already; resume it, or choose another folder")
-        found = checkpoint.load(self.folder, self.net, self.own_optimiser, self.name) if resume else None
+        found = checkpoint.load(self.folder, self.net, self.bare_optimiser, self.name) if resume else None
         progress, best = found or (Progress(), {})
         if self.first and progress.history:
             # Epochs after the last checkpoint of a killed run are repeated.
@@ -239,7 +236,6 @@ class _Loop:
 
 
 def _line(row: Mapping[str, float], epochs: int) -> str:
-    """The row of an epoch as one line."""
     named = {"loss": "loss", "mae": "MAE", "accuracy": "accuracy"}
     held = [f"{name} {row[f'validation_{key}']:.4g}" for key, name in named.items() if f"validation_{key}" in row]
     shown = f"; validation {', '.join(held)}" if held else ""
@@ -257,13 +253,6 @@ def _set_seed(seed: int, step: int, fabric: Fabric) -> None:
         torch.default_generator.manual_seed(number)
     else:
         torch.manual_seed(number)
-
-
-def _over(fabric: Fabric, limit: float | None, seconds: float) -> bool:
-    """Whether the time is up, by the clock of the first process."""
-    if limit is None:
-        return False
-    return bool(fabric.broadcast(seconds > limit)) if fabric.world_size > 1 else seconds > limit
 
 
 def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe, seed: int) -> str:
