@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ccn.datasets import Dataset, load, options_of
+from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.model import Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.learning.task import Floats
+from ccn.runs.data import read_source
 from ccn.runs.train import coverage
 
 __all__ = ["evaluate_on"]
@@ -32,7 +33,12 @@ def evaluate_on(
         raise ConfigurationError(
             f"{len(names)} targets are named, the model has {len(model.task.targets)}: {', '.join(model.task.targets)}"
         )
-    data = _read(model, source, names, smiles_column, strict)
+    options, inputs = options_of(source), model.inputs
+    if "features" in options and inputs.molecules is None:
+        raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
+    kind = "regression" if model.task.kind == "regression" else "classification"
+    how = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
@@ -40,25 +46,6 @@ def evaluate_on(
     predicted = model.predict(model.inputs.read(data).select(rows))
     found = {"rows": len(rows), "metrics": model.metrics(known[rows], predicted)}
     return data, found | {"interval": coverage(model, known[rows], predicted, level)}
-
-
-def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | None, strict: bool) -> Dataset:
-    options: dict[str, Any] = {}
-    taken = options_of(source)
-    if "features" in taken:
-        if model.inputs.molecules is None:
-            raise ConfigurationError(
-                f"{source}: a table of molecules, but the model was trained on graphs with other features"
-            )
-        options |= {"features": model.inputs.molecules, "hydrogens": model.inputs.hydrogens}
-    if smiles_column is not None:
-        options["smiles_column"] = smiles_column
-    if "target_columns" in taken:
-        kind = "regression" if model.task.kind == "regression" else "classification"
-        options |= {"target_columns": list(names), "task": kind, "strict": strict}
-    else:
-        options["targets"] = list(names)
-    return load(source, **options)
 
 
 def _known(model: Model, data: Dataset) -> Floats:
