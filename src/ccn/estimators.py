@@ -38,8 +38,7 @@ from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
 from ccn.learning.task import Floats
 from ccn.methods.method import Method, fit
 from ccn.methods.registry import make_method
-from ccn.training.execution import Execution
-from ccn.training.machine import Machine, torch_threads
+from ccn.training.execution import Execution, Machine, torch_threads
 from ccn.training.recipe import Recipe, from_dict
 from ccn.training.recipe import recipe as named
 

@@ -37,7 +37,7 @@ def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
 
 def write(path: Path, form: str, version: int, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
     """Write tensors and plain data as a file of the format ``form``."""
-    # Copies of their own: safetensors refuses tensors that share memory.
+    # Copies, since safetensors refuses tensors that share memory.
     held = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
     header = {"format": f"{form} {version}", "data": json.dumps(data, allow_nan=True)}
     header["sha256"] = _digest(held, header["format"], header["data"])
@@ -55,7 +55,6 @@ class Sealed:
 
 
 def _unfinished(path: Path) -> str:
-    """What to do about a run that has no model yet."""
     run = (path.parent / "config.toml").is_file()
     return f": the run is not finished; resume it with: ccn train --output {path.parent} --resume" if run else ""
 

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from ccn.cli import main
-from ccn.cli.reproduce import _splits, _Table
+from ccn.cli.reproduce import _line, _splits
 from ccn.errors import ConfigurationError
 from ccn.paper import runner
 from ccn.paper.cells import Cell, cells
@@ -78,18 +76,10 @@ def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
     assert said.startswith("ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1")
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "rows"), [("MUTAG", 80, ["ccn-2-kernel"]), ("all", 80, ["MUTAG", "strongly regular"])]
-)
-def test_the_live_table_counts_cells_and_fits_its_terminal(name: str, width: int, rows: list[str]) -> None:
-    board = Board(cells(name), [])
-    board.state[board.cells[0].key] = "running"
-    out = io.StringIO()
-    Console(file=out, width=width, height=30, force_terminal=True, color_system=None).print(_Table(board, None))
-    first, *lines = out.getvalue().splitlines()
-    assert first.startswith(f"0 done, 1 running, {len(board.cells) - 1} left; 0:00:0")
-    assert "time left not known yet" in first
-    assert all(any(row in line for line in lines) for row in rows)
-    assert max(map(len, lines)) <= width
-    assert "…" not in out.getvalue()
-    assert len(lines) < 30
+def test_the_line_of_a_cell_counts_those_that_ended() -> None:
+    board = Board(cells("MUTAG"), [])
+    board.ended(board.cells[0].record("timeout", 5.0))
+    board.ended(board.cells[1].record("done", 2.0, test=0.875))
+    line = _line(board, limit=10.0)
+    assert f"[2/{len(board.cells)}] MUTAG {board.cells[1].method}" in line
+    assert "accuracy 0.875 in 2.0 s; time left: 0:" in line

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from ccn.learning.metrics import better, headline, metrics
+from ccn.errors import ConfigurationError
+from ccn.learning.metrics import better, check_monitor, metrics, score
 from ccn.learning.task import Task, make_task
 
 NAN = float("nan")
@@ -19,7 +20,6 @@ def test_regression_over_several_targets_with_missing_ones() -> None:
     assert (found["mae"], found["rmse"]) == (1.5, 1.5)
     assert (found["mae[a]"], found["rmse[b]"]) == (1.0, 2.0)
     assert found["r2[a]"] == pytest.approx(1 - 3 / 8)
-    assert headline(task) == "mae"
 
 
 def test_classes_known_by_heart() -> None:
@@ -42,6 +42,18 @@ def test_one_class_or_no_row_at_all_is_nan_and_no_error() -> None:
     labels = Task("multilabel", ("p", "q"), (0, 1))
     y = np.array([[0.0, 1.0], [1.0, 1.0]])
     assert metrics(labels, y, np.array([[0.1, 0.9], [0.8, 0.9]]))["roc_auc"] == 1.0
+
+
+def test_a_metric_of_another_task_cannot_be_monitored() -> None:
+    check_monitor(BINARY, "accuracy")
+    with pytest.raises(ConfigurationError, match=r"'mae'.*accuracy"):
+        check_monitor(BINARY, "mae")
+
+
+def test_scores_leave_out_missing_targets() -> None:
+    known = np.array([[0.0, 1.0], [1.0, NAN], [NAN, NAN]])
+    assert score(known, np.array([[0, 0], [1, 1], [0, 0]]), classification=True) == 0.5
+    assert score(known[:2, :1], known[:2, :1], classification=False) == 1.0
 
 
 def test_better_knows_which_way_is_up() -> None:

@@ -14,8 +14,7 @@ from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples, fingerprint
 from ccn.methods import make_method
 from ccn.methods.method import fit
-from ccn.training.execution import Execution
-from ccn.training.machine import Machine
+from ccn.training.execution import Execution, Machine
 
 pytest.importorskip("skops")
 

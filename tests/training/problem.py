@@ -19,9 +19,8 @@ import ccn
 from ccn.datasets.splits import Split
 from ccn.learning.examples import Examples
 from ccn.learning.task import Task, make_task
-from ccn.training.execution import Execution
+from ccn.training.execution import Execution, Machine
 from ccn.training.loop import train
-from ccn.training.machine import Machine
 from ccn.training.recipe import Recipe, recipe
 
 

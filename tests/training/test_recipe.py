@@ -36,8 +36,11 @@ def test_fields_are_overridden_by_name_or_by_section() -> None:
     ("settings", "message"),
     [
         ({"epoch": 3}, "did you mean epochs"),
-        ({"network__epochs": 3}, "no such field"),
-        ({"epochs": 0}, "epochs=0: it must be a whole number of at least 1"),
+        ({"network__epochs": 3}, "network.epochs"),
+        ({"trainig.epochs": 3}, "trainig.epochs"),
+        ({"epochs": 0}, "epochs=0: .* integer"),
+        ({"epochs": None}, "epochs=None"),
+        ({"levels": "two"}, "levels.*'two'"),
         ({"method": "adam"}, "one of sgd, adamw"),
         ({"dropout": 1.0}, "dropout=1.0"),
         ({"loss": "l2"}, "loss='l2'"),
@@ -64,8 +67,7 @@ def test_recipes_survive_json_and_toml(name: str) -> None:
             flat = {k: v for k, v in values.items() if not isinstance(v, dict)}
             lines += [f"[{section}]", *(f"{k} = {json.dumps(v)}" for k, v in flat.items())]
     assert from_dict(tomllib.loads("\n".join(lines))).training == r.training
-    assert from_dict({"training": {"epochs": 3}}, base=r).network == r.network
-    with pytest.raises(ConfigurationError, match=r"\[trainig\] is no part of a recipe"):
+    with pytest.raises(ConfigurationError, match=r"\[trainig\]"):
         from_dict({"trainig": {}})
 
 

@@ -29,18 +29,12 @@ def contractions(
     For example, `ccn contractions --order 2 --adjacency` lists the 50 of the paper, 26 of them distinct, and
     `ccn contractions --order 1 --adjacency --directed --json` prints JSON.
 
-    Parameters
-    ----------
-    order: int
-        Order k of the children's tensors.
-    order_out: int
-        Order of the result; by default the same.
-    adjacency: bool
-        Multiply by the adjacency matrix first.
-    directed: bool
-        A need not be symmetric.
-    self_loops: bool
-        A may have a diagonal.
+    Args:
+        order: Order k of the children's tensors.
+        order_out: Order of the result; by default the same.
+        adjacency: Multiply by the adjacency matrix first.
+        directed: A need not be symmetric.
+        self_loops: A may have a diagonal.
 
     """
     if order < 0 or (order_out is not None and order_out < 0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -33,12 +34,9 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
 
     For example, `ccn data list`, or `ccn data list --markdown` for the table of the documentation.
 
-    Parameters
-    ----------
-    compute: bool
-        Compute the statistics of the data sets on this machine instead of showing the stored ones.
-    markdown: bool
-        Print a Markdown table.
+    Args:
+        compute: Compute the statistics of the data sets on this machine instead of showing the stored ones.
+        markdown: Print a Markdown table.
 
     """
     from ccn.datasets.registry import ENTRIES, find
@@ -56,28 +54,19 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
     if json:
         print_json(rows)
         return
-    head = ["data set", "graphs", "classes or targets", "vertices", "edges", "origin", "licence"]
-    cells = [
-        [
-            r["name"],
-            f"{r['graphs']:,}",
-            _to_learn(statistics[r["name"]]),
-            f"{r['mean_vertices']:.2f}",
-            f"{r['mean_edges']:.2f}",
-            r["origin"],
-            r["licence"],
-        ]
-        for r in rows
-    ]
+    head = ["data set", "graphs", "classes or targets", "vertices", "edges", "origin", "licence", "at hand"]
+    cells = []
+    for r in rows:
+        sizes = [f"{r['mean_vertices']:.2f}", f"{r['mean_edges']:.2f}"]
+        at_hand = r["at_hand"] or ("no; can be fetched" if r["source"] else "no")
+        first = [r["name"], f"{r['graphs']:,}", _to_learn(statistics[r["name"]])]
+        cells.append([*first, *sizes, r["origin"], r["licence"], at_hand])
     if markdown:  # without the last column, which depends on the machine
         from ccn.reports.markup import markdown as as_markdown
 
-        print(as_markdown(head, cells, "lrlrrll"))
+        print(as_markdown(head[:-1], [line[:-1] for line in cells], "lrlrrll"))
         return
-    for cell, row in zip(cells, rows, strict=True):
-        cell.append(row["at_hand"] or ("no; can be fetched" if row["source"] else "no"))
-    left = {"data set", "classes or targets", "origin", "licence", "at hand"}
-    table("Data sets; vertices and edges are means", [*head, "at hand"], cells, left)
+    table("Data sets; vertices and edges are means", head, cells, {*head} - {"graphs", "vertices", "edges"})
 
 
 def _to_learn(s: Statistics) -> str:
@@ -95,10 +84,8 @@ def get(name: str, /) -> None:
     For example, `ccn data get NCI1`. Downloads are checked against known hashes; for a data set without a public
     source, an error says which file to put where.
 
-    Parameters
-    ----------
-    name: str
-        A name that `ccn data list` shows.
+    Args:
+        name: A name that `ccn data list` shows.
 
     """
     from ccn.datasets.registry import ENTRIES, entry_of, fetch, find
@@ -107,11 +94,9 @@ def get(name: str, /) -> None:
     entry = entry_of(name)
     if entry is None:
         raise DataError(f"{name}: no data set of this name; the names are {', '.join(ENTRIES)}")
-    found = find(entry)
-    if found is None:
-        print(f"{entry.name}: fetched and checked, {fetch(entry).path}")
-    else:
-        print(f"{entry.name}: at hand in {found.place}, {found.path}")
+    place = find(entry)
+    what = "fetched and checked" if place is None else f"at hand in {place.place}"
+    print(f"{entry.name}: {what}, {(place or fetch(entry)).path}")
 
 
 @data.command
@@ -131,33 +116,26 @@ def info(
 
     Invalid rows are dropped; the last line says how many and why, and dropped.csv lists them.
 
-    Parameters
-    ----------
-    source: str
-        A name that `ccn data list` shows, or the path of a table of molecules or of graphs.
-    energies: str
-        Kind of energies of QM9; by default atomisation.
-    graphs: int
-        Number of graphs to draw.
-    output: Path
-        Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is need
-        of it, is written to the current folder.
+    Args:
+        source: A name that `ccn data list` shows, or the path of a table of molecules or of graphs.
+        energies: Kind of energies of QM9; by default atomisation.
+        graphs: Number of graphs to draw.
+        output: Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is
+            need of it, is written to the current folder.
 
     """
     from ccn.datasets import load
     from ccn.datasets.dataset import summary
+    from ccn.datasets.pictures import draw, sketch, spread
 
     named = given(_SECTIONS, flags)
     features = named.get("features", {})
     options = {**named.get("data", {}), "features": features.pop("molecules", None), "energies": energies, **features}
     found = load(source, **{key: value for key, value in options.items() if value not in (None, "none")})
-    picture = None
+    picture = dropped = None
     if output is not None:
-        from ccn.datasets.pictures import draw, spread
-
         output.mkdir(parents=True, exist_ok=True)
         picture = draw(found, spread(found, max(1, graphs)), output / f"{found.name}.png")
-    dropped = None
     if found.dropped or found.noted:
         dropped = found.write_dropped((output or Path()) / "dropped.csv")
     if json:
@@ -167,7 +145,11 @@ def info(
     if picture is not None:
         print(f"picture: {picture}")
     elif graphs > 0:
-        _sketches(found, graphs)
+        from rich.columns import Columns
+        from rich.text import Text
+
+        shown = [Text(sketch(found, i)) for i in spread(found, min(graphs, 3))]
+        console().print(Columns(shown, padding=(0, 4)))
     print(f"{len(found):,} graphs; {summary(found.dropped, found.noted)}" + (f"; see {dropped}" if dropped else ""))
 
 
@@ -175,14 +157,13 @@ def _targets(found: Dataset) -> list[dict[str, Any]]:
     """The statistics of each target of a regression."""
     import numpy as np
 
+    statistics: dict[str, Any] = {"mean": np.mean, "deviation": partial(np.std, ddof=1), "min": np.min, "max": np.max}
     rows = []
     units = found.units or ("",) * len(found.target_names)
     for name, unit, column in zip(found.target_names, units, found.targets.T, strict=True):
         known = column[~np.isnan(column)]
-        figures = (known.mean(), known.std(ddof=1), known.min(), known.max()) if len(known) > 1 else (None,) * 4
-        numbers = zip(("mean", "deviation", "min", "max"), figures, strict=True)
-        statistics = {key: None if value is None else float(value) for key, value in numbers}
-        rows.append({"name": name, "unit": unit, **statistics, "missing": len(column) - len(known)})
+        values = {key: float(of(known)) if len(known) > 1 else None for key, of in statistics.items()}
+        rows.append({"name": name, "unit": unit, **values, "missing": len(column) - len(known)})
     return rows
 
 
@@ -228,12 +209,3 @@ def _show(found: Dataset) -> None:
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:8]) + (", .." if len(names) > 8 else "")
-
-
-def _sketches(found: Dataset, count: int) -> None:
-    from rich.columns import Columns
-    from rich.text import Text
-
-    from ccn.datasets.pictures import sketch, spread
-
-    console().print(Columns([Text(sketch(found, i)) for i in spread(found, min(count, 3))], padding=(0, 4)))

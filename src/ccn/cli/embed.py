@@ -19,5 +19,5 @@ def embed(model: ModelPath, source: Rows, /, *, stream: Stream = Stream()) -> No
     from ccn.runs.predict import embed_file
 
     with stream.progress() as options:
-        done, width = embed_file(model, source, stream.output, options)
-    report(done, stream, "an embedding", width=width)
+        done = embed_file(model, source, stream.output, options)
+    report(done, stream, "an embedding", width=done.width)

@@ -29,21 +29,17 @@ def evaluate(
 
     For example, `ccn evaluate run other.csv`, or `ccn evaluate run other.csv --target measured_pce --json`.
 
-    Parameters
-    ----------
-    target: list[str]
-        Target columns, in the order of those of the model; by default the same names.
-    interval: float
-        Level of the prediction intervals whose coverage is shown.
-    strict: bool
-        Stop at the first invalid row.
+    Args:
+        target: Target columns, in the order of those of the model; by default the same names.
+        interval: Level of the prediction intervals whose coverage is shown.
+        strict: Stop at the first invalid row.
 
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load
     from ccn.reports.summary import metrics_rows
     from ccn.runs.evaluate import evaluate_on
-    from ccn.training.machine import torch_device, torch_threads
+    from ccn.training.execution import torch_device, torch_threads
 
     with torch_threads(threads):
         data, found = evaluate_on(

@@ -1,6 +1,6 @@
-"""Options that verbs share: flags made from the settings' dataclasses, and one dataclass per family of verbs.
+"""Options that commands share: flags made from the settings' dataclasses, and one dataclass per family of verbs.
 
-The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`ccn.training.machine` and
+The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`ccn.training.execution` and
 :mod:`ccn.runs.config`; here their fields become flags that are None unless given.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from cyclopts import Group, Parameter
 
-from ccn.runs.config import OWN
+from ccn.runs.config import RUN_SECTIONS
 from ccn.training.recipe import SECTIONS
 
 if TYPE_CHECKING:
@@ -32,26 +32,16 @@ Quiet = Annotated[bool, Parameter(negative="", show_default=False, help="No prog
 Json = Annotated[bool, Parameter(negative="", show_default=False, help="Print the result as JSON.")]
 Threads = Annotated[int | None, Parameter(help="Torch threads.")]
 Device = Annotated[str, Parameter(help="cpu, cuda, mps or auto.")]
-Smiles = Annotated[
-    str | None,
-    Parameter(
-        name=("--smiles-column", "--smiles-columns"), help="Column of SMILES; by default that of training, or detected."
-    ),
-]
 ModelPath = Annotated[Path, Parameter(help="A model file or the folder of a run.")]
-Source = Annotated[
-    str, Parameter(help="A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows.")
-]
-Rows = Annotated[
-    str,
-    Parameter(
-        allow_leading_hyphen=True,
-        help="A table of molecules, or a .jsonl file for a model of graphs; - reads standard input.",
-    ),
-]
 Output = Parameter(name=("--output", "-o"))
+_SMILES = "Column of SMILES; by default that of training, or detected."
+Smiles = Annotated[str | None, Parameter(name=("--smiles-column", "--smiles-columns"), help=_SMILES)]
+_SOURCE = "A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows."
+Source = Annotated[str, Parameter(help=_SOURCE)]
+_ROWS = "A table of molecules, or a .jsonl file for a model of graphs; - reads standard input."
+Rows = Annotated[str, Parameter(allow_leading_hyphen=True, help=_ROWS)]
 
-ALL_SECTIONS: dict[str, type] = {**OWN, **SECTIONS}
+ALL_SECTIONS: dict[str, type] = {**RUN_SECTIONS, **SECTIONS}
 _TITLES = {"data": "Columns", "splitting": "Splits"}
 
 
@@ -74,7 +64,7 @@ def flags_of(sections: Mapping[str, type], *, without: Collection[str] = (), **h
 
 
 def _members(hint: Any) -> list[Any]:
-    """The types that a setting may have, apart from None."""
+    """The types of a setting, without None."""
     members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     return [m for m in members if m is not type(None)]
 
@@ -98,17 +88,16 @@ def given(sections: Mapping[str, type], flags: Any) -> dict[str, dict[str, Any]]
     """The flags that were given, as values of each section of the configuration."""
     found: dict[str, dict[str, Any]] = {}
     for section, kind in sections.items():
-        hints = get_type_hints(kind)
-        for f in fields(kind):
-            value = getattr(flags, f.name, None)
+        for name, hint in get_type_hints(kind).items():
+            value = getattr(flags, name, None)
             if value is not None:
-                values = found.setdefault(section, {})
-                values[f.name] = _read(value) if isinstance(value, str) and _several(hints[f.name]) else value
+                read = _read(value) if isinstance(value, str) and _several(hint) else value
+                found.setdefault(section, {})[name] = read
     return found
 
 
 def _read(text: str) -> Any:
-    """The value that a text stands for: ``true``, ``2``, ``2,2,1``; other words stand for themselves."""
+    """The value of a text: ``true``, ``2``, ``2,2,1``; other words are strings."""
     if "," in text:
         return tuple(_read(part.strip()) for part in text.split(","))
     if text in ("true", "false"):
@@ -153,8 +142,7 @@ class Settings:
         self, source: str | None, folder: Path, *, method: str | None = None, check: bool = True
     ) -> tuple[Config, set[str]]:
         """The configuration of a run in a folder, and the names of the settings that flags or the file gave."""
-        from ccn.runs.config import merged, read_config, resolve
-        from ccn.runs.folder import check_folder
+        from ccn.runs.config import check_folder, merged, read_config, resolve
 
         flags = given(ALL_SECTIONS, self.flags)
         file: dict[str, Any] = {} if self.config is None else read_config(self.config)
@@ -197,16 +185,8 @@ class Stream:
 
         try:
             with progress("reading", shown=not (self.quiet or self.json)) as tell:
-                yield Options(
-                    smiles_column=self.smiles_column,
-                    device=self.device,
-                    processes=self.processes,
-                    cluster=self.cluster,
-                    chunk=self.chunk,
-                    resume=self.resume,
-                    overwrite=self.overwrite,
-                    tell=tell,
-                )
+                shared = {f.name: getattr(self, f.name) for f in fields(Options) if hasattr(self, f.name)}
+                yield Options(**shared, tell=tell)
         except KeyboardInterrupt:
             if self.output != "-":
                 say(self.quiet)(f"interrupted; {self.output}.part has the rows so far: add --resume")

@@ -16,10 +16,8 @@ def predict(model: ModelPath, source: Rows, /, *, interval: float | None = None,
     `<target>_low` and `<target>_high` for --interval. Invalid rows have empty cells, and the column `reason` says why.
     Resume an interrupted command with --resume.
 
-    Parameters
-    ----------
-    interval: float
-        Add prediction intervals with this coverage, for example 0.9.
+    Args:
+        interval: Add prediction intervals with this coverage, for example 0.9.
 
     """
     from ccn.cli.show import report

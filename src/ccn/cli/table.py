@@ -27,19 +27,14 @@ def table(
 
     For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
 
-    Parameters
-    ----------
-    name: str
-        kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, all, or a
-        data set for the table that it is in.
-    results: Path
-        Folder of the records.
-    format: str
-        By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per figure.
-    output: Path
-        File to write, by default standard output; NAME.png for pictures.
-    update: Path
-        A Markdown page in which to update the tables between marks.
+    Args:
+        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, all,
+            or a data set for the table that it is in.
+        results: Folder of the records.
+        format: By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per
+            figure.
+        output: File to write, by default standard output; NAME.png for pictures.
+        update: A Markdown page in which to update the tables between marks.
 
     """
     from ccn.cli.show import say

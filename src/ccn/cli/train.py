@@ -32,36 +32,30 @@ def train(
     The SMILES column and the task are detected, rows are split 80/10/10, and invalid rows are listed in dropped.csv.
     Resume an interrupted run with `ccn train --output run --resume`.
 
-    Parameters
-    ----------
-    output: Path
-        Folder for the run; it must be new, unless --resume or --overwrite is given.
-    checkpoint_every: float
-        Seconds between checkpoints.
-    tensorboard: bool
-        Also write a TensorBoard log.
+    Args:
+        output: Folder for the run; it must be new, unless --resume or --overwrite is given.
+        checkpoint_every: Seconds between checkpoints.
+        tensorboard: Also write a TensorBoard log.
 
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.reports.summary import metrics_rows
     from ccn.runs.train import train_run
-    from ccn.training.machine import is_first, keep_memory
+    from ccn.training.execution import Execution, is_first, keep_memory
 
     first = is_first()
     config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
     tell = say(settings.quiet or not first)
     keep_memory()
     try:
-        done = train_run(
-            config,
-            output,
+        execution = Execution(
             resume=settings.resume,
-            checkpoint_every=checkpoint_every,
+            every=checkpoint_every,
             time_limit=settings.time_limit,
             tensorboard=tensorboard,
             verbose=first and not settings.quiet,
-            say=tell,
         )
+        done = train_run(config, output, execution, tell)
     except KeyboardInterrupt:
         tell(f"interrupted; resume with: ccn train --output {output} --resume")
         raise

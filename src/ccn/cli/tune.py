@@ -26,12 +26,9 @@ def tune(
     Settings that are given stay fixed; Optuna samples the others and prunes poor trials. --resume continues an
     interrupted search, or adds trials.
 
-    Parameters
-    ----------
-    output: Path
-        Folder for the search: study.log, trials.csv and best.toml.
-    trials: int
-        Total number of trials.
+    Args:
+        output: Folder for the search: study.log, trials.csv and best.toml.
+        trials: Total number of trials.
 
     """
     from ccn.cli.show import print_json, say, table

@@ -1,10 +1,10 @@
-"""Conformal intervals: how far off a prediction may be, with a promise about how often.
+"""Conformal prediction intervals, with guaranteed coverage.
 
-From n calibration rows, used neither to fit nor to choose, take the scores ``s_i = |y_i - f(x_i)| / d(x_i)``.
-For a new row of the same kind, ``P(s <= q) >= level`` if q is the k-th smallest score,
-``k = ceil((n + 1) level)``: the new score is as likely as any other to have any rank among the n + 1. Where
-k > n no finite interval keeps the promise, and q is infinite. With ``d = 1`` all intervals are equally wide;
-with d the spread of an ensemble they are wider where its members disagree.
+From n calibration rows, used neither to fit nor to choose, take the scores ``s_i = |y_i - f(x_i)| / d(x_i)``. For an
+exchangeable new row, ``P(s <= q) >= level`` if q is the k-th smallest score, ``k = ceil((n + 1) level)``: the new score
+has any rank among the n + 1 with equal probability. For k > n no finite interval has this coverage, and q is infinite.
+With ``d = 1`` all intervals are equally wide; with d the spread of an ensemble they are wider where its members
+disagree.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def quantile(scores: Floats, level: float) -> float:
     """
     if not 0 < level < 1:
         raise ConfigurationError(f"an interval of level {level!r}: the level is a share, more than 0 and less than 1")
-    # A rank that rounding has put above a whole number must not become the next one.
+    # Without rounding, a product slightly above an integer would become the next rank.
     k = ceil(round((len(scores) + 1) * level, 9))
     return float(np.sort(scores)[k - 1]) if k <= len(scores) else float("inf")
 
@@ -45,8 +45,8 @@ class Calibration:
 
     Attributes:
         scores: for each target in increasing order.
-        floor: one per target, added to the spread of the ensemble, so that members who agree by chance do not
-            promise too much. Without it all intervals of a target are equally wide.
+        floor: one per target, added to the spread of the ensemble, so that intervals are not too narrow where members
+            agree by chance. Without it all intervals of a target are equally wide.
 
     """
 
@@ -55,7 +55,7 @@ class Calibration:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
-        """What ``asdict`` gave, back from a file."""
+        """The inverse of ``asdict``."""
         return cls(tuple(map(tuple, data["scores"])), tuple(data["floor"]))
 
     def half_width(self, level: float, spread: Floats) -> Floats:
@@ -71,8 +71,7 @@ def _divisor(spread: Floats, floor: Sequence[float]) -> Floats:
 def calibrate(targets: Floats, predictions: Floats, spread: Floats, floor: Sequence[float] = ()) -> Calibration:
     """From calibration rows, all of shape (rows, targets); a target that is NaN is left out.
 
-    The floor must not come from the calibration rows themselves: the promise needs scores that are drawn like
-    those of new rows.
+    The floor must not be computed from the calibration rows: their scores must be exchangeable with those of new rows.
     """
     scores = np.abs(targets - predictions) / _divisor(spread, floor)
     return Calibration(tuple(tuple(np.sort(s[~np.isnan(s)]).tolist()) for s in scores.T), tuple(floor))

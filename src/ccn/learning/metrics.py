@@ -1,7 +1,7 @@
-"""How good predictions are: the figures that people of the field expect, computed by scikit-learn.
+"""Metrics of predictions, computed by scikit-learn.
 
-Rows without a target are left out. A figure that the targets do not define, such as the area under a ROC
-curve where only one class occurs, is NaN; over several targets the mean is that of the defined ones.
+Rows without a target are left out. A metric that the targets do not define, such as the area under the ROC curve of a
+single class, is NaN; the mean over several targets is that of the defined ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.learning.task import Floats, Task
 
-__all__ = ["CLASSIFICATION", "REGRESSION", "better", "check_monitor", "headline", "metrics", "names", "score"]
+__all__ = ["CLASSIFICATION", "REGRESSION", "better", "check_monitor", "metrics", "names", "score"]
 
 CLASSIFICATION = ("accuracy", "roc_auc", "pr_auc", "mcc")
 REGRESSION = ("mae", "rmse", "r2")
@@ -27,13 +27,8 @@ def names(task: Task) -> tuple[str, ...]:
     return REGRESSION if task.kind == "regression" else CLASSIFICATION
 
 
-def headline(task: Task) -> str:
-    """The one figure to show where there is room for one."""
-    return "mae" if task.kind == "regression" else "accuracy" if task.kind != "multilabel" else "roc_auc"
-
-
 def better(name: str, value: float, than: float | None) -> bool:
-    """Whether a figure improves on the best so far."""
+    """Whether a value of a metric, or of the loss, improves on the best so far."""
     if np.isnan(value):
         return False
     return than is None or (value < than if name in _SMALLER else value > than)
@@ -45,19 +40,17 @@ def metrics(task: Task, targets: Floats, predictions: Floats, each: bool = False
     Args:
         targets: (rows, targets) as in the data: not scaled, NaN where missing, a class as its number.
         predictions: what :meth:`Task.decode` gives.
-        each: of several targets, also every target's own, as ``name[target]``.
+        each: also the metrics of each of several targets, as ``name[target]``.
 
     """
-    found: dict[str, list[float]] = {name: [] for name in names(task)}
+    found = []
     for t in range(len(task.targets)):
         there = ~np.isnan(targets[:, t])
-        y = targets[there, t]
         p = predictions[there] if task.kind in ("binary", "multiclass") else predictions[there, t]
-        for name, value in _one(task, y, p).items():
-            found[name].append(value)
-    out = {name: _mean(values) for name, values in found.items()}
-    if each and len(task.targets) > 1:
-        out.update({f"{n}[{t}]": v for n, values in found.items() for t, v in zip(task.targets, values, strict=True)})
+        found.append(_one(task, targets[there, t], p))
+    out = {name: _mean([one[name] for one in found]) for name in names(task)}
+    if each and len(found) > 1:
+        out |= {f"{name}[{t}]": one[name] for name in out for t, one in zip(task.targets, found, strict=True)}
     return out
 
 
@@ -67,7 +60,6 @@ def _mean(values: list[float]) -> float:
 
 
 def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
-    """The metrics of one target."""
     from sklearn import metrics as sk
 
     if not len(y):
@@ -99,15 +91,15 @@ def _one_against_rest(score: Callable[..., float], number: NDArray[np.int64], p:
 
 
 def check_monitor(task: Task, name: str) -> None:
-    """An error unless ``name`` is something of this task that can be watched."""
+    """Raise an error unless ``name`` is the loss or a metric of the task."""
     if name != "loss" and name not in names(task):
         raise ConfigurationError(f"monitor={name!r}: choose loss or one of {', '.join(names(task))}")
 
 
 def score(known: Floats, found: NDArray[Any], *, classification: bool) -> float:
-    """Accuracy of class numbers (rows, targets), or the coefficient of determination; NaN of ``known`` do not count.
+    """Accuracy of class numbers (rows, targets), or the coefficient of determination; NaN in ``known`` is left out.
 
-    Of several labels all that are known must be right; of several numbers it is the mean.
+    A row of several labels is correct if all known ones are; over several numbers it is the mean.
     """
     from sklearn.metrics import r2_score
 

@@ -1,4 +1,4 @@
-"""From what a user gives as targets to the table that training reads."""
+"""Targets as users give them, read as the arrays that training needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Targets:
 
 
 def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
-    """The targets of a data set that is given without others."""
+    """The targets of a data set if no others are given."""
     if y is not None:
         return None
     if not isinstance(rows, Dataset):
@@ -41,7 +41,7 @@ def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
 
 
 def _names(y: Any, count: int) -> tuple[str, ...]:
-    """What the targets are called: by the column of a frame, else y, or y0, y1, .."""
+    """The names of the targets: those of a frame or series, else y, or y0, y1, .."""
     if hasattr(y, "columns"):
         return tuple(str(c) for c in y.columns)
     if getattr(y, "name", None) is not None:
@@ -103,7 +103,7 @@ def read_classes(rows: Any, y: Any) -> Targets:
 
 
 def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float = np.nan) -> Floats:
-    """(values,) the number of each value among the classes, by what it is or by its name; NaN where it is missing.
+    """(values,) the number of each value among the classes, by value or by name; NaN where it is missing.
 
     Example:
         >>> class_numbers(["b", None, 1, "d"], ["a", "b", "1"], unknown=-1)
@@ -116,15 +116,15 @@ def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float 
 
 
 def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan) -> Floats:
-    """(rows, targets) of a classification, numbered as ``classes`` are, others ``unknown``.
+    """(rows, targets) of a classification, numbered like ``classes``; others are ``unknown``.
 
-    A data set numbers its classes for itself, so that they go by their names.
+    The classes of a data set, which have other numbers, are identified by name.
     """
     if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
         y = np.asarray(y)[:, 0]
     if y is not None and np.ndim(y) == 1:
         return class_numbers(np.asarray(y).tolist(), classes, unknown)[:, None]
-    own = read_classes(rows, y)
-    number = np.append(class_numbers(own.classes, classes, unknown), np.nan)  # the last where there is none
-    values: Floats = number[np.where(np.isnan(own.values), -1, own.values).astype(np.int64)]
+    given = read_classes(rows, y)
+    number = np.append(class_numbers(given.classes, classes, unknown), np.nan)  # the last one for missing targets
+    values: Floats = number[np.where(np.isnan(given.values), -1, given.values).astype(np.int64)]
     return values

@@ -1,16 +1,15 @@
-"""What is learned: the kind of the targets, their loss, and the way from outputs back to values.
+"""A learning task: the kind of the targets, their loss, and the way from outputs back to values.
 
-A network puts out one column per target (regression, binary, multi-label) or per class (multi-class).
-Targets are held as float64 with NaN where missing, a class as its number; a loss is a sum over the
-targets that are there together with the sum of their weights, so that the mean over all of them is right
-however they are spread over batches and processes.
+A network has one output per target (regression, binary, multi-label) or per class (multi-class). Targets are float64
+with NaN where missing, a class is its number. A loss is a sum over the known targets together with the sum of their
+weights, so that their mean does not depend on how they are distributed over batches and processes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -50,7 +49,7 @@ class Task:
 
     @property
     def outputs(self) -> int:
-        """Columns that the network puts out."""
+        """Number of outputs of the network."""
         return len(self.classes) if self.kind == "multiclass" else len(self.targets)
 
     def encode(self, targets: Floats) -> Floats:
@@ -62,7 +61,7 @@ class Task:
         return values if self.scale is None else self.scale.restore(values)
 
     def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """The sum of the weighted losses of all targets that are there, and the sum of their weights.
+        """The sum of the weighted losses of all known targets, and the sum of their weights.
 
         Args:
             outputs: (graphs, outputs).
@@ -74,8 +73,7 @@ class Task:
         known = torch.where(there, y, torch.zeros_like(y)).to(outputs)
         w = there.to(outputs) if weight is None else there * weight.to(outputs)[:, None]
         if self.kind == "multiclass":
-            number = known[:, 0].long()
-            each = F.cross_entropy(outputs, number, reduction="none")[:, None]
+            each = F.cross_entropy(outputs, known[:, 0].long(), reduction="none")[:, None]
         elif self.kind == "regression":
             each = _REGRESSION[self.loss](outputs, known, reduction="none")
         else:
@@ -96,6 +94,8 @@ class Task:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Task:
         """What :meth:`to_dict` wrote."""
+        if data["kind"] not in get_args(Kind) or data["loss"] not in _REGRESSION:
+            raise ConfigurationError(f"a task of the kind {data['kind']!r} with the loss {data['loss']!r} is not known")
         tuples = {k: tuple(data[k]) for k in ("targets", "classes", "class_weights")}
         scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
         return cls(data["kind"], loss=data["loss"], scale=scale, **tuples)
@@ -128,7 +128,7 @@ def make_task(
 ) -> Task:
     """The task of the training part's targets, (graphs, targets).
 
-    ``class_weight="balanced"`` weighs every class by what it lacks in number; a mapping gives a weight per class.
+    ``class_weight="balanced"`` weights classes by their inverse frequency; a mapping gives a weight per class.
     """
     count = (~np.isnan(targets)).sum(0)
     if (count == 0).any():
@@ -138,13 +138,14 @@ def make_task(
         if class_weight is not None:
             raise ConfigurationError("class_weight is for classification; give sample weights instead")
         return Task("regression", tuple(names), scale=TargetScale.fit(targets), loss=loss)
-    multilabel = targets.shape[1] > 1
-    kind: Kind = "multilabel" if multilabel else "binary" if len(classes) <= 2 else "multiclass"
-    made = Task(kind, tuple(names), classes=tuple(classes))
-    return made if class_weight is None else replace(made, class_weights=_class_weights(made, targets, class_weight))
+    kind: Kind = "multilabel" if targets.shape[1] > 1 else "binary" if len(classes) <= 2 else "multiclass"
+    task = Task(kind, tuple(names), classes=tuple(classes))
+    return replace(task, class_weights=_class_weights(task, targets, class_weight))
 
 
-def _class_weights(task: Task, targets: Floats, choice: str | Mapping[Any, float]) -> tuple[float, ...]:
+def _class_weights(task: Task, targets: Floats, choice: str | Mapping[Any, float] | None) -> tuple[float, ...]:
+    if choice is None:
+        return ()
     if isinstance(choice, str) and choice != "balanced":
         raise ConfigurationError(f"class_weight={choice!r}: choose 'balanced' or give a weight per class")
     keys = task.targets if task.kind == "multilabel" else task.classes

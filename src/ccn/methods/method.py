@@ -17,8 +17,7 @@ from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
 from ccn.learning.settings import Features
-from ccn.training.execution import Execution
-from ccn.training.machine import Machine
+from ccn.training.execution import Execution, Machine
 from ccn.training.recipe import Recipe
 from ccn.version import __version__
 

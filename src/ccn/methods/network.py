@@ -25,12 +25,10 @@ from ccn.learning.plain import plain, unplain
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
 from ccn.methods.method import Method, Outcome
-from ccn.training.batches import Batches
-from ccn.training.checkpoint import Progress
+from ccn.training.batches import Batches, outputs
+from ccn.training.checkpoint import Progress, need_tensorboard
 from ccn.training.execution import Execution
-from ccn.training.history import need_tensorboard
 from ccn.training.loop import train
-from ccn.training.outputs import outputs
 from ccn.training.recipe import SECTIONS, Recipe, from_dict, recipe, to_dict
 
 __all__ = ["FittedNetworks", "NetworkMethod", "seeded"]

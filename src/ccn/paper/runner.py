@@ -151,7 +151,7 @@ def _places(cluster: str | None, jobs: int) -> Iterator[tuple[Callable[..., Futu
             stop()
             pool.shutdown(cancel_futures=True)
         return
-    from ccn.runs.cluster import connected
+    from ccn.runs.workers import connected
 
     with connected(cluster, jobs) as client:
         submit: Any = client.get_executor(pure=False).submit

@@ -146,7 +146,7 @@ def _serve(threads: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
     import torch
 
-    from ccn.training.machine import keep_memory
+    from ccn.training.execution import keep_memory
 
     keep_memory()
     torch.set_num_threads(threads)

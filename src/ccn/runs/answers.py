@@ -1,8 +1,8 @@
-"""What a model says of molecules or graphs, as the cells of a table, with a reason where it says nothing."""
+"""Predictions and embeddings as the cells of a table, with a reason where a row has none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,9 @@ from ccn.graphs.pack import Pack
 from ccn.learning.inputs import Parsed
 from ccn.learning.model import Model, Prediction
 
-__all__ = ["REASON", "Question", "cells", "columns"]
+__all__ = ["Question", "cells", "columns"]
 
-REASON = "reason"
+_REASON = "reason"
 
 
 def columns(model: Model, interval: float | None = None) -> tuple[str, ...]:
@@ -46,41 +46,38 @@ def cells(model: Model, predicted: Prediction, interval: float | None = None) ->
 
 
 def _numbers(values: Iterable[float]) -> list[str]:
-    # The digits that 32 bit floats have.
-    return [f"{v:.7g}" for v in values]
+    return [f"{v:.7g}" for v in values]  # the digits of float32
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about every row: a prediction, with an interval or without, or the embedding."""
+    """What is computed for every row: a prediction, with an interval or without, or the embedding."""
 
     interval: float | None = None
     embedding: bool = False
 
     def check(self, model: Model) -> None:
-        """An error now, not after hours, where the model cannot answer."""
+        """Raise an error before the first row if the model cannot answer."""
         if self.embedding and not model.fitted.embedding_width:
-            raise ConfigurationError(f"the method {model.method} has no embedding; a network of ccn has one")
+            raise ConfigurationError(f"the method {model.method} has no embedding; the method ccn has one")
         if self.interval is None:
             return
         if model.calibration is None:
-            kind = "classes have probabilities instead"
-            if model.task.kind == "regression":
-                kind = "no rows were left for calibration"
-            raise ConfigurationError(f"--interval {self.interval}: this model has no calibrated intervals; {kind}")
+            numbers = model.task.kind == "regression"
+            why = "no rows were left for calibration" if numbers else "classes have probabilities instead"
+            raise ConfigurationError(f"--interval {self.interval}: this model has no calibrated intervals; {why}")
         model.calibration.half_width(self.interval, np.zeros((1, len(model.task.targets))))
 
     def names(self, model: Model) -> tuple[str, ...]:
         """The columns that are added to a row."""
-        added = (
-            [f"e{i}" for i in range(model.fitted.embedding_width)] if self.embedding else columns(model, self.interval)
-        )
-        return (*added, REASON)
+        if self.embedding:
+            return (*(f"e{i}" for i in range(model.fitted.embedding_width)), _REASON)
+        return (*columns(model, self.interval), _REASON)
 
     def answer(self, model: Model, parsed: Parsed, count: int) -> tuple[Any, list[str]]:
-        """For each of ``count`` rows its values, and why there are none, or an empty reason.
+        """The values of ``count`` rows and, for each, why it has none, or an empty reason.
 
-        Values are cells, empty where there are none, or embeddings (count, width), NaN where there are none.
+        Values are cells, empty for a row without, or embeddings (count, width), NaN for a row without.
         """
         graphs, good, bad = parsed
         reasons = [""] * count
@@ -89,28 +86,20 @@ class Question:
         values: Any = [[""] * len(columns(model, self.interval)) for _ in range(count)]
         if self.embedding:
             values = np.full((count, model.fitted.embedding_width), np.nan, dtype=np.float32)
-        found, failed = ([], []) if graphs is None else _each(lambda g: self._values(model, g), graphs)
-        for i, row in zip(good, found, strict=True):
-            if row is not None:
-                values[i] = row
-        for k, reason in failed:
-            reasons[good[k]] = reason
+        if graphs is not None:
+            for i, (row, reason) in zip(good, self._each(model, graphs), strict=True):
+                if reason:
+                    reasons[i] = reason
+                else:
+                    values[i] = row
         return values, reasons
 
-    def _values(self, model: Model, graphs: Pack) -> list[Any]:
-        return list(model.embed(graphs)) if self.embedding else cells(model, model.predict(graphs), self.interval)
-
-
-def _each(run: Callable[[Pack], list[Any]], graphs: Pack) -> tuple[list[Any], list[tuple[int, str]]]:
-    """Results for all graphs together; where one of them fails, one by one, and why it failed."""
-    try:
-        return run(graphs), []
-    except (CCNError, MemoryError) as error:
-        if len(graphs) == 1:
-            return [None], [(0, str(error) or "not enough memory")]
-    found, failed = [], []
-    for i in range(len(graphs)):
-        one, why = _each(run, graphs.select(np.array([i])))
-        found += one
-        failed += [(i, reason) for _, reason in why]
-    return found, failed
+    def _each(self, model: Model, graphs: Pack) -> list[tuple[Any, str]]:
+        """For each graph its values or a reason: all graphs together or, if one of them fails, one by one."""
+        try:
+            rows: Any = model.embed(graphs) if self.embedding else cells(model, model.predict(graphs), self.interval)
+        except (CCNError, MemoryError) as error:
+            if len(graphs) > 1:
+                return [one for i in range(len(graphs)) for one in self._each(model, graphs.select(np.array([i])))]
+            return [(None, str(error) or "not enough memory")]
+        return [(row, "") for row in rows]

@@ -1,52 +1,45 @@
-"""The configuration of a run: everything that decides its result, as plain values in a TOML file.
+"""The configuration of a run, and the folder that it is written to.
 
-Flags come before the file, the file before the recipe. The file that a run writes names every field, also
-those that are off (``none``), so that it says the same whatever the defaults of a later version are.
+A configuration is everything that decides the result of a run, as plain values in a TOML file. Flags take precedence
+over the file, the file over the recipe. The file that a run writes has every field, also those that are off
+(``none``), so that its meaning does not change with the defaults of later versions.
 
 >>> c = resolve("molecules.csv", {"training": {"epochs": 5}, "data": {"target_columns": ["pce"]}})
 >>> c.recipe.training.epochs, c.data.target_columns
 (5, ('pce',))
->>> parse(to_toml(c), "here") == to_dict(c)
+>>> tomllib.loads(to_toml(c)) == to_dict(c)
 True
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
+from ccn.files import remove_unfinished, write_atomically
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
 from ccn.settings import setting
-from ccn.training.machine import Machine
-from ccn.training.recipe import RECIPES, SECTIONS, Recipe
+from ccn.training.execution import Machine
+from ccn.training.recipe import RECIPES, SECTIONS, Recipe, changed
 from ccn.training.recipe import recipe as named
 
 if TYPE_CHECKING:
     from ccn.methods.method import Method
 
 __all__ = [
-    "DEFAULT_METHOD",
-    "OWN",
-    "Config",
-    "Data",
-    "Splitting",
-    "merged",
-    "parse",
-    "read_config",
-    "resolve",
-    "to_dict",
-    "to_toml",
-]
+    "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "merged", "read_config", "resolve",
+    "to_dict", "to_toml",
+]  # fmt: skip
 
-
-DEFAULT_METHOD = "ccn"
+_DEFAULT_METHOD = "ccn"
+_FILE = "config.toml"
 
 
 @dataclass(frozen=True)
@@ -91,7 +84,7 @@ class Config:
     """The configuration of a run.
 
     Attributes:
-        method: ``ccn``, or one of :data:`ccn.methods.METHODS`, which has its own recipe.
+        method: one of :data:`ccn.methods.METHODS`.
         threads: of torch; None leaves the number as it is.
         left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
 
@@ -102,7 +95,7 @@ class Config:
     data: Data = field(default_factory=Data)
     splitting: Splitting = field(default_factory=Splitting)
     machine: Machine = field(default_factory=Machine)
-    method: str = DEFAULT_METHOD
+    method: str = _DEFAULT_METHOD
     seed: int = 0
     threads: int | None = None
     left: tuple[str, ...] = ()
@@ -113,8 +106,9 @@ class Config:
         return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
-SINGLE = ("source", "method", "recipe", "seed", "threads")
-OWN = {"data": Data, "splitting": Splitting, "machine": Machine}
+_SINGLE = ("source", "method", "recipe", "seed", "threads")
+RUN_SECTIONS = {"data": Data, "splitting": Splitting, "machine": Machine}
+"""The sections of a configuration beside those of the recipe."""
 
 
 def resolve(
@@ -125,100 +119,76 @@ def resolve(
 ) -> Config:
     """The configuration from flags (``given``, and ``recipe``, ``seed``, ``threads``) and a parsed file.
 
-    What is None in ``single`` is not given.
+    A value of None in ``single`` means that it is not given.
     """
     file, given = dict(file or {}), given or {}
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
-    method = make_method(str(file.get("method", DEFAULT_METHOD)), classification=False)
-    _check_method(method, file, given)
-    made = named(str(file["recipe"])) if "recipe" in file else method.base_recipe()
-    own = {name: kind() for name, kind in OWN.items()}
-    for section in (file, given):
-        for name, values in section.items():
-            if name in SINGLE:
-                continue
-            if name not in (*OWN, *SECTIONS) or not isinstance(values, Mapping):
-                known = ", ".join((*SINGLE, *(f"[{s}]" for s in (*OWN, *SECTIONS))))
-                raise ConfigurationError(f"{name}: not a setting of a run; a configuration has {known}")
-            chosen = {k: None if v == "none" else v for k, v in values.items()}
-            if name in SECTIONS:
-                made = made.override(**{f"{name}__{k}": v for k, v in chosen.items()})
-            else:
-                own[name] = _changed(own[name], name, chosen)
-    seed, threads = file.get("seed", 0), file.get("threads", "none")
+    method = make_method(str(file.get("method", _DEFAULT_METHOD)), classification=False)
+    if "recipe" in file and not method.named_recipes:
+        raise ConfigurationError(f"method {method.name}: it has one recipe only; leave out --recipe, or --method")
+    recipe = named(str(file["recipe"])) if "recipe" in file else method.base_recipe()
+    parts: dict[str, Any] = {name: kind() for name, kind in RUN_SECTIONS.items()}
+    has = method.recipe_fields()
+    seen: set[str] = set()
+    for name, values in (*file.items(), *given.items()):
+        if name in _SINGLE:
+            continue
+        if name not in (*RUN_SECTIONS, *SECTIONS) or not isinstance(values, Mapping):
+            known = ", ".join((*_SINGLE, *(f"[{s}]" for s in (*RUN_SECTIONS, *SECTIONS))))
+            raise ConfigurationError(f"{name}: not a setting of a run; a configuration has {known}")
+        values = {k: None if v == "none" else v for k, v in values.items()}
+        if name in RUN_SECTIONS:
+            parts[name] = changed(parts[name], name, values)
+            continue
+        recipe = recipe.override(**{f"{name}__{k}": v for k, v in values.items()})
+        for key in values:
+            if key not in has.get(name, ()):
+                raise ConfigurationError(f"[{name}] {key}: the method {method.name} has no such setting; leave it out")
+        seen |= values.keys()
     return Config(
         str(file["source"]),
-        made,
-        **own,
+        recipe,
+        **parts,
         method=method.name,
-        seed=_whole("seed", seed, 0),
-        threads=None if threads == "none" else _whole("threads", threads, 1),
-        left=_left(method, file, given),
+        seed=_integer("seed", file.get("seed", 0), 0),
+        threads=None if file.get("threads", "none") == "none" else _integer("threads", file["threads"], 1),
+        left=tuple(sorted(method.chosen_fields() - seen)),
     )
 
 
-def _left(method: Method, *sections: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a method chooses on validation, except for what was given."""
-    named = {key for section in sections for name in SECTIONS for key in section.get(name, ())}
-    return tuple(sorted(method.chosen_fields() - named))
-
-
-def _check_method(method: Method, file: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """An error if settings are given that the method does not have."""
-    if "recipe" in file and not method.named_recipes:
-        raise ConfigurationError(f"method {method.name} has a recipe of its own; leave out --recipe, or --method")
-    has = method.recipe_fields()
-    for section, values in (*file.items(), *given.items()):
-        unknown = [key for key in values if key not in has.get(section, ())] if section in SECTIONS else []
-        if unknown:
-            raise ConfigurationError(
-                f"[{section}] {unknown[0]}: the method {method.name} has no such setting; leave it out"
-            )
-
-
-def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Two parsed files as one; what the second says comes first."""
-    sections = {k: {**base[k], **v} for k, v in over.items() if isinstance(v, dict) and isinstance(base.get(k), dict)}
-    return {**base, **over, **sections}
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(f"{name}={value!r}: it must be a whole number from {least}")
+def _integer(name: str, value: Any, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise ConfigurationError(f"{name}={value!r}: it must be an integer of at least {least}")
     return value
 
 
-def _changed(section: Any, name: str, values: Mapping[str, Any]) -> Any:
-    known = [f.name for f in fields(section)]
-    for key in values:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise ConfigurationError(f"[{name}] {key}: there is no such setting; {hint}")
-    return replace(section, **{k: tuple(v) if isinstance(v, list) else v for k, v in values.items()})
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Two parsed files as one; the second takes precedence."""
+    sections = {k: {**base[k], **v} for k, v in over.items() if isinstance(v, dict) and isinstance(base.get(k), dict)}
+    return {**base, **over, **sections}
 
 
 def to_dict(config: Config) -> dict[str, Any]:
     """Plain data for TOML and JSON; ``none`` stands for None."""
     method = make_method(config.method, classification=False)
-    single: dict[str, Any] = {"source": config.source, "method": config.method}
+    out: dict[str, Any] = {"source": config.source, "method": config.method}
     if method.named_recipes:
-        single["recipe"] = config.recipe.name
-    single |= {"seed": config.seed, "threads": config.threads}
-    sections = {name: getattr(config, name) for name in OWN} | {n: getattr(config.recipe, n) for n in SECTIONS}
-    out: dict[str, Any] = {key: _none(value) for key, value in single.items()}
+        out["recipe"] = config.recipe.name
+    out |= {"seed": config.seed, "threads": _or_none(config.threads)}
+    named = {name: [f.name for f in fields(kind)] for name, kind in RUN_SECTIONS.items()}
     has = method.recipe_fields()
-    for name, section in sections.items():
-        named = [f.name for f in fields(section) if name in OWN or f.name in has.get(name, ())]
-        named = [key for key in named if name in OWN or key not in config.left]
-        if named:
-            out[name] = {key: _none(plain(getattr(section, key))) for key in named}
+    named |= {s: [f.name for f in fields(kind) if f.name in has.get(s, ())] for s, kind in SECTIONS.items()}
+    for name, keys in named.items():
+        section = getattr(config if name in RUN_SECTIONS else config.recipe, name)
+        values = {key: _or_none(plain(getattr(section, key))) for key in keys if key not in config.left}
+        if values:
+            out[name] = values
     return out
 
 
-def _none(value: Any) -> Any:
+def _or_none(value: Any) -> Any:
     return "none" if value is None else value
 
 
@@ -234,7 +204,7 @@ def to_toml(config: Config) -> str:
 
 
 def _toml(value: Any) -> str:
-    """One value: JSON's numbers, strings and lists are TOML's too; a mapping becomes an inline table."""
+    """One value: numbers, strings and lists as in JSON, a mapping as an inline table."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, list | tuple):
@@ -242,21 +212,51 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def parse(text: str, where: str) -> dict[str, Any]:
-    """A configuration from the text of a TOML file."""
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(f"{where}: not a TOML file ({error})") from None
-
-
 def read_config(path: str | Path) -> dict[str, Any]:
     """A configuration file as plain data, for :func:`resolve`."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: cannot be read as a configuration file ({error})") from None
-    found = parse(text, str(path))
+        found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path}: cannot be read as a TOML file ({error})") from None
     if "recipe" in found and found["recipe"] not in RECIPES:
         raise ConfigurationError(f"{path}: recipe {found['recipe']!r} is not known; choose from {', '.join(RECIPES)}")
     return found
+
+
+def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | None = None) -> dict[str, Any] | None:
+    """The configuration of the run in the folder that is to be resumed, if any; nothing is written yet.
+
+    A folder that is not empty is taken only to resume or overwrite the run in it; other files are left alone. A run is
+    resumed by the method that began it.
+    """
+    if resume and overwrite:
+        raise ConfigurationError("--resume continues a run and --overwrite replaces it; give one of them")
+    if folder.exists() and not folder.is_dir():
+        raise FileError(f"{folder}: a file, not a folder; choose another output")
+    if not folder.exists() or all(p.name.endswith(".part") for p in folder.iterdir()):
+        return None  # new, or killed before its first file was written
+    run = (folder / _FILE).is_file()
+    if resume and run:
+        before = read_config(folder / _FILE)
+        began = before.get("method", _DEFAULT_METHOD)
+        if method not in (None, began):
+            raise ConfigurationError(
+                f"{folder}: the run in it is of the method {began}, not {method}; leave out --method to resume it, "
+                "choose another output, or replace it with --overwrite"
+            )
+        return before
+    if overwrite and run:
+        return None
+    if not run:
+        raise FileError(f"{folder}: not empty and not a run of ccn; choose another output")
+    raise FileError(f"{folder}: there is a run already; add --resume to continue it, or --overwrite to replace it")
+
+
+def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
+    """Make the folder that :func:`check_folder` allowed, in place of an older run unless that is resumed."""
+    if not resume and (folder / _FILE).is_file():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(folder)
+    if not (folder / _FILE).is_file():  # that of a resumed run stays: other settings are refused later
+        write_atomically(folder / _FILE, to_toml(config).encode())

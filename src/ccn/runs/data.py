@@ -1,7 +1,8 @@
-"""The data of a run: read as its configuration says, and cut into parts."""
+"""The data of a run: read and split as its configuration says."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,27 +12,19 @@ from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
 
-__all__ = ["divide", "read_data"]
+__all__ = ["divide", "read_data", "read_source"]
 
 
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    known = options_of(config.source)
-    options: dict[str, Any] = {
-        name: value
-        for name in ("smiles_column", "weight_column", "group_column", "split_column", "id_column", "task")
-        if (value := getattr(d, name)) is not None
-    }
-    if "features" in known:
-        options |= {"features": f.molecules, "hydrogens": f.hydrogens}
-    if d.strict and "strict" in known:
-        options["strict"] = True
-    if d.target_columns:
-        options["target_columns" if "target_columns" in known else "targets"] = list(d.target_columns)
-    data = load(config.source, **options)
+    names = ("smiles_column", "weight_column", "group_column", "split_column", "id_column", "task")
+    how = {name: getattr(d, name) for name in names}
+    data = read_source(config.source, d.target_columns, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if not data.target_names:
-        raise DataError(f"{config.source}: found no column to learn; name it with --target, for example --target pce")
+        raise DataError(
+            f"{config.source}: no column to learn detected; name it with --target, for example --target pce"
+        )
     if data.task == "classification" and len(data.classes) < 2:
         raise DataError(
             f"{config.source}: the target {data.target_names[0]!r} has one class only ({data.classes[0]!r}); "
@@ -39,16 +32,31 @@ def read_data(config: Config) -> Dataset:
         )
     if data.task == "classification" and len(data.target_names) > 1 and tuple(data.classes) != (0, 1):
         raise DataError(
-            f"{config.source}: several targets of classes are labels, which must be 0 or 1; found "
+            f"{config.source}: several targets of classes are labels, which must be 0 or 1, not "
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
     return data
 
 
+def read_source(
+    source: str, targets: Sequence[str], features: tuple[str | None, bool], *, strict: bool, **how: Any
+) -> Dataset:
+    """A data set with these targets; if it has molecules, with a set of features, and hydrogens as vertices or not."""
+    known = options_of(source)
+    options = {name: value for name, value in how.items() if value is not None}
+    if "features" in known:
+        options["features"], options["hydrogens"] = features
+    if strict and "strict" in known:
+        options["strict"] = True
+    if targets:
+        options["target_columns" if "target_columns" in known else "targets"] = list(targets)
+    return load(source, **options)
+
+
 def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
     """The split of the configuration, and the labelled rows of it as examples.
 
-    Half of the validation part of a regression is kept for the intervals: it neither fits nor stops.
+    Half of the validation part of a regression is reserved for calibrating the intervals.
     """
     split = _split(data, config)
     known = labelled(data.targets)

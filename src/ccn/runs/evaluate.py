@@ -1,4 +1,4 @@
-"""A model on data with known targets."""
+"""Metrics of a model on data with known targets."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ccn.datasets import Dataset, load, options_of
+from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.model import Model
-from ccn.learning.targets import class_numbers
+from ccn.learning.targets import class_numbers, read_as
+from ccn.learning.task import Floats
+from ccn.runs.data import read_source
 from ccn.runs.train import coverage
 
 __all__ = ["evaluate_on"]
@@ -26,14 +27,19 @@ def evaluate_on(
     level: float = 0.9,
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set that was read, and rows, metrics and coverage of the intervals on it."""
+    """The data set, and the number of its rows, the metrics and the coverage of the intervals on it."""
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
         raise ConfigurationError(
             f"{len(names)} targets are named, the model has {len(model.task.targets)}: {', '.join(model.task.targets)}"
         )
-    data = _read(model, source, names, smiles_column, strict)
-    known = _encoded(model, data)
+    options, inputs = options_of(source), model.inputs
+    if "features" in options and inputs.molecules is None:
+        raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
+    kind = "regression" if model.task.kind == "regression" else "classification"
+    how = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
+    known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
@@ -42,35 +48,14 @@ def evaluate_on(
     return data, found | {"interval": coverage(model, known[rows], predicted, level)}
 
 
-def _read(model: Model, source: str, names: Sequence[str], smiles_column: str | None, strict: bool) -> Dataset:
-    options: dict[str, Any] = {}
-    taken = options_of(source)
-    if "features" in taken:
-        if model.inputs.molecules is None:
-            raise ConfigurationError(
-                f"{source}: a table of molecules, but the model was trained on graphs with features of their own"
-            )
-        options |= {"features": model.inputs.molecules, "hydrogens": model.inputs.hydrogens}
-    if smiles_column is not None:
-        options["smiles_column"] = smiles_column
-    if "target_columns" in taken:
-        kind = "regression" if model.task.kind == "regression" else "classification"
-        options |= {"target_columns": list(names), "task": kind, "strict": strict}
-    else:
-        options["targets"] = list(names)
-    return load(source, **options)
-
-
-def _encoded(model: Model, data: Dataset) -> NDArray[np.float64]:
-    """The targets with classes numbered as in the model."""
+def _known(model: Model, data: Dataset) -> Floats:
+    """The targets, with classes numbered as in the model."""
     if model.task.kind == "regression":
         return data.targets
-    number = class_numbers(data.classes, model.task.classes)
-    if np.isnan(number).any():
-        unknown = data.classes[int(np.isnan(number).argmax())]
-        known = ", ".join(map(str, model.task.classes))
-        raise DataError(f"{data.name}: the model has never seen the class {unknown!r}; it knows {known}")
-    out = np.full_like(data.targets, np.nan)
-    there = ~np.isnan(data.targets)
-    out[there] = number[data.targets[there].astype(int)]
-    return out
+    classes = model.task.classes
+    for c, number in zip(data.classes, class_numbers(data.classes, classes), strict=True):
+        if np.isnan(number):
+            raise DataError(
+                f"{data.name}: class {c!r} is unknown to the model; it knows {', '.join(map(str, classes))}"
+            )
+    return read_as(classes, data, None)

@@ -1,31 +1,142 @@
-"""A file that is written over hours and survives a kill.
+"""The output of predictions and embeddings: formats, and a file that is written over hours and survives a kill.
 
-Rows are appended to ``out.csv.part``; ``out.csv.progress`` says how many rows of the input are done, how many
-bytes they take, and of what input and model they are. It is replaced in one step after the rows are on the disk,
-so that whatever stands in the part file beyond those bytes is cut off and done again. At the end the part file
-becomes the output.
+Rows are appended to ``out.csv.part``; ``out.csv.progress`` records how many rows of the input are complete, how many
+bytes they take, and of which input and model they are. It is replaced atomically after the rows are on disk, so that a
+resumed run truncates the part file to those bytes and continues. At the end the part file becomes the output.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from ccn.errors import ConfigurationError, FileError
-from ccn.files import write_atomically
-from ccn.runs.formats import Format
+import numpy as np
 
-__all__ = ["Output"]
+from ccn.datasets.tables import Chunk, number
+from ccn.errors import ConfigurationError, DependencyError, FileError
+from ccn.files import write_atomically
+
+__all__ = ["Format", "Output", "array", "json_lines", "parquet", "table"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How answers are written: a file grows by the bytes of one chunk of rows at a time.
+
+    Attributes:
+        head: the first bytes.
+        body: the bytes of a chunk, from its rows, their values and their reasons.
+        finish: makes the output from the part file.
+
+    """
+
+    head: bytes
+    body: Callable[[Chunk, Any, Sequence[str]], bytes]
+    finish: Callable[[Path, Path], Any] = Path.replace
+
+
+def table(header: Sequence[str], delimiter: str = ",") -> Format:
+    """All columns of the rows, then the values and the reason."""
+
+    def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8", "surrogatepass")
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        if isinstance(values, np.ndarray):
+            blank = [""] * values.shape[1]
+            values = [blank if w else [f"{v:.7g}" for v in row] for row, w in zip(values.tolist(), why, strict=True)]
+        return lines([[*row.cells, *added, w] for row, added, w in zip(rows, values, why, strict=True)])
+
+    return Format(lines([header]), body)
+
+
+def _plain(cell: str) -> float | str | None:
+    value = number(cell)
+    return (int(value) if cell.lstrip("-").isdigit() else value) if value is not None else cell or None
+
+
+def json_lines(names: Sequence[str]) -> Format:
+    """The object of each row with values and reason added, or null; a row that is not an object as ``graph``."""
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        made = []
+        for row, added, w in zip(rows, values, why, strict=True):
+            try:
+                one = json.loads(row.cells[0])
+            except ValueError:
+                one = None
+            given = one if isinstance(one, dict) else {"graph": row.cells[0]}
+            answer = dict(zip(names, (*map(_plain, added), w or None), strict=True))
+            made.append(json.dumps(given | answer, ensure_ascii=False) + "\n")
+        return "".join(made).encode("utf-8", "surrogatepass")
+
+    return Format(b"", body)
+
+
+def array(width: int) -> Format:
+    """The numbers alone in numpy's format, NaN for rows without."""
+
+    def head(count: int) -> bytes:
+        out = io.BytesIO()
+        np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": (count, width)})
+        return out.getvalue()
+
+    def finish(part: Path, path: Path) -> None:
+        size = len(head(0))  # numpy leaves room for the number of rows to grow
+        with part.open("r+b") as file:
+            count = (file.seek(0, os.SEEK_END) - size) // (4 * width)
+            file.seek(0)
+            file.write(head(count))
+        part.replace(path)
+
+    return Format(head(0), lambda rows, values, why: np.ascontiguousarray(values, dtype="<f4").tobytes(), finish)
+
+
+def parquet(header: Sequence[str], width: int, path: Path) -> Format:
+    """Text columns unchanged, numbers as float32, null for rows without.
+
+    A Parquet file cannot be appended to: the part file is an Arrow stream, which is converted at the end.
+    """
+    try:
+        import pyarrow as arrow
+        from pyarrow import ipc
+        from pyarrow import parquet as writer
+    except ImportError:
+        raise DependencyError(f"{path}: Parquet files need pyarrow: pip install 'ccn[parquet]'") from None
+    carried = len(header) - width - 1
+    types: list[Any] = [arrow.string()] * carried + [arrow.float32()] * width + [arrow.string()]
+    schema = arrow.schema(list(zip(header, types, strict=True)))
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        text = [arrow.array([row.cells[i] for row in rows], arrow.string()) for i in range(carried)]
+        numbers = [arrow.array(column, from_pandas=True) for column in values.T.copy()]
+        batch = arrow.record_batch([*text, *numbers, arrow.array(why, arrow.string())], schema=schema)
+        return batch.serialize().to_pybytes()  # type: ignore[no-any-return]
+
+    def finish(part: Path, path: Path) -> None:
+        complete = part.with_name(f"{part.name}.complete")
+        with arrow.memory_map(str(part)) as source, writer.ParquetWriter(complete, schema) as file:
+            for batch in ipc.open_stream(source):
+                file.write_batch(batch)
+        complete.replace(path)
+        part.unlink()
+
+    return Format(schema.serialize().to_pybytes(), body, finish)
 
 
 class Output:
-    """Rows of a file, or, with the path ``-``, of standard output.
+    """The rows of a file or, with the path ``-``, of standard output.
 
     Args:
         path: of the file.
@@ -36,7 +147,7 @@ class Output:
         every: seconds between records of progress.
 
     Attributes:
-        done: rows of the input that need not be done again.
+        done: rows of the input that are complete.
 
     """
 
@@ -65,21 +176,21 @@ class Output:
         if self.record.exists() and not overwrite:
             if not resume:
                 raise FileError(
-                    f"{self.path}: an earlier run was cut and left {self.part.name}; add --resume to continue it, "
+                    f"{self.path}: an interrupted run left {self.part.name}; add --resume to continue it, "
                     "or --overwrite to start again"
                 )
-            self._continue()
+            self._resume()
 
-    def _continue(self) -> None:
+    def _resume(self) -> None:
         try:
             found = json.loads(self.record.read_text(encoding="utf-8"))
             done, size, same = int(found["rows"]), int(found["bytes"]), found["key"] == self.key
-            whole = self.part.stat().st_size >= size
+            intact = self.part.stat().st_size >= size
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FileError(f"{self.record}: cannot be resumed ({error}); add --overwrite to start again") from None
-        if not same or not whole:
+        if not (same and intact):
             what = "is of another input, model or set of options" if not same else f"has lost rows of {self.part.name}"
-            raise FileError(f"{self.record}: {what}; give those of the cut run, or add --overwrite to start again")
+            raise FileError(f"{self.record}: {what}; resume with the same, or add --overwrite to start again")
         self.done, self.bytes = done, size
 
     def __enter__(self) -> Self:
@@ -107,7 +218,7 @@ class Output:
             raise
         except OSError as error:
             raise FileError(
-                f"{self.path}: cannot be written ({error.strerror}); what is done is kept, continue with --resume"
+                f"{self.path}: cannot be written ({error.strerror}); the rows so far are kept, continue with --resume"
             ) from None
         self.bytes += len(content)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import shutil
 import sys
@@ -10,7 +9,7 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,31 +17,30 @@ from ccn.chemistry.smiles import parses
 from ccn.datasets.molecule_tables import find_schema
 from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
 from ccn.errors import ConfigurationError
+from ccn.files import file_digest
 from ccn.learning import model_file
 from ccn.learning.model import Model
-from ccn.runs import formats
 from ccn.runs.answers import Question
-from ccn.runs.formats import Format
-from ccn.runs.output import Output
-from ccn.runs.workers import Mapper, Texts, processes
-from ccn.training.machine import torch_device
+from ccn.runs.output import Format, Output, array, json_lines, parquet, table
+from ccn.runs.workers import Mapper, Texts, cluster, processes
+from ccn.training.execution import torch_device
 
 __all__ = ["Done", "Options", "embed_file", "predict_file"]
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a file of molecules or graphs is answered.
+    """How a file of molecules or graphs is processed.
 
     Attributes:
-        smiles_column: by default that of training if the table has it, else found.
+        smiles_column: by default that of training if the table has it, else detected.
         device: ``cpu``, ``cuda``, ..
         processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
-        chunk: rows that are answered together.
+        chunk: rows per task.
         resume: continue where an earlier run was interrupted.
         overwrite: start again where an earlier run was interrupted.
-        tell: is given the number of rows done.
+        tell: called with the number of rows done.
         every: seconds between records of progress.
 
     """
@@ -60,12 +58,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Done:
-    """What was done: rows of the table, those among them without an answer, those done by an earlier run, seconds."""
+    """Rows of the table, those without an answer, those done by an earlier run, seconds, and columns added."""
 
     rows: int
     without: int
     before: int
     seconds: float
+    width: int
 
     @property
     def rate(self) -> float:
@@ -75,9 +74,9 @@ class Done:
 
 @contextmanager
 def _source_table(source: str, graphs: bool) -> Iterator[Table]:
-    """The table in a file, or with ``-`` on standard input, which is kept in a temporary file while it is read.
+    """The table in a file or, with ``-``, of standard input, which is copied to a temporary file.
 
-    On standard input a first line with a SMILES and no name of a column is taken for a row.
+    On standard input, a first line that has a SMILES and no column named so is a row, not a header.
     """
     if source != "-":
         if graphs != (suffix_of(Path(source)) in (".jsonl", ".ndjson")):
@@ -102,7 +101,7 @@ def _source_table(source: str, graphs: bool) -> Iterator[Table]:
 
 
 def _place(table: Table, model: Model, named: str | None) -> int:
-    """Which column holds the SMILES; graphs have one column."""
+    """The number of the column with the SMILES; graphs have one column."""
     if model.inputs.molecules is None:
         return 0
     trained = model.about.get("smiles_column")
@@ -111,22 +110,17 @@ def _place(table: Table, model: Model, named: str | None) -> int:
     return find_column(table, find_schema(table, smiles_column=named, target_columns=()).smiles, "smiles_column")
 
 
-@contextmanager
-def _mapper(path: Path, digest: str, model: Model, question: Question, options: Options) -> Iterator[Mapper]:
-    """Whoever answers the chunks."""
+def _workers(
+    path: Path, digest: str, model: Model, question: Question, options: Options
+) -> AbstractContextManager[Mapper]:
     import joblib
 
     if options.chunk < 1:
         raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
     count = options.processes or joblib.cpu_count()
     if options.cluster is not None:
-        from ccn.runs.cluster import cluster
-
-        with cluster(options.cluster, path, question, count) as run:
-            yield run
-    else:
-        with processes(path, digest, model.to(torch_device(options.device)), question, count) as run:
-            yield run
+        return cluster(options.cluster, path, question, count)
+    return processes(path, digest, model.to(torch_device(options.device)), question, count)
 
 
 def predict_file(
@@ -134,8 +128,8 @@ def predict_file(
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
-    A row that is no molecule has empty cells and the reason in the column ``reason``. JSON lines of graphs become JSON
-    lines with the predictions added, or a table with the lines as its first column.
+    A row that is not a molecule has empty cells and the reason in the column ``reason``. JSON lines of graphs become
+    JSON lines with the predictions added, or a table with the lines as its first column.
 
     Args:
         model: a model file or the folder of a run.
@@ -145,103 +139,80 @@ def predict_file(
         interval: also write prediction intervals with this coverage.
 
     """
-    path = model_file.model_path(model)
-    loaded, question = model_file.load(path), Question(interval)
-    graphs = loaded.inputs.molecules is None
-
-    def form(columns: tuple[str, ...]) -> Format:
-        names = question.names(loaded)
-        suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if graphs else ".csv"
-        if graphs and suffix in (".jsonl", ".ndjson"):
-            return formats.json_lines(names)
-        if suffix not in (".csv", ".tsv", ".txt"):
-            raise ConfigurationError(f"{output}: predictions are written as .csv or .tsv; name the output so, or -")
-        return formats.table(unique(columns, names), "\t" if suffix == ".tsv" else ",")
-
-    return _answer_file(path, loaded, source, output, question, form, options)
+    return _answer_file(model, source, output, Question(interval), options)
 
 
-def embed_file(model: str | Path, source: str, output: str | Path, options: Options = Options()) -> tuple[Done, int]:
-    """Write the embedding of every row; what was done, and how many numbers a row has.
+def embed_file(model: str | Path, source: str, output: str | Path, options: Options = Options()) -> Done:
+    """Write the embedding of every row.
 
     The arguments are those of :func:`predict_file`; the output is .csv, .tsv, .parquet or .npy.
     """
-    path = model_file.model_path(model)
-    loaded, question = model_file.load(path), Question(embedding=True)
-    width = loaded.fitted.embedding_width
-
-    def form(columns: tuple[str, ...]) -> Format:
-        header = unique(columns, question.names(loaded))
-        suffix = ".csv" if str(output) == "-" else Path(output).suffix.lower()
-        if suffix == ".parquet":
-            return formats.parquet(header, width, Path(output))
-        if suffix == ".npy":
-            return formats.array(width)
-        if suffix not in (".csv", ".tsv", ".txt"):
-            raise ConfigurationError(f"{output}: embeddings are written as .parquet, .csv, .tsv or .npy; name it so")
-        return formats.table(header, "\t" if suffix == ".tsv" else ",")
-
-    return _answer_file(path, loaded, source, output, question, form, options), width
+    return _answer_file(model, source, output, Question(embedding=True), options)
 
 
-def _answer_file(
-    path: Path,
-    model: Model,
-    source: str,
-    output: str | Path,
-    question: Question,
-    form: Callable[[tuple[str, ...]], Format],
-    options: Options,
-) -> Done:
-    """Write the answers to all rows of ``source``; ``form`` is how, given the columns of the table."""
+def _format(model: Model, question: Question, columns: tuple[str, ...], output: str | Path) -> Format:
+    """How the answers are written, by the suffix of the output."""
+    names = question.names(model)
+    header, width = _unique(columns, names), len(names) - 1
+    lines = model.inputs.molecules is None and not question.embedding
+    suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if lines else ".csv"
+    if suffix in (".csv", ".tsv", ".txt"):
+        return table(header, "\t" if suffix == ".tsv" else ",")
+    if lines and suffix in (".jsonl", ".ndjson"):
+        return json_lines(names)
+    if question.embedding and suffix == ".npy":
+        return array(width)
+    if question.embedding and suffix == ".parquet":
+        return parquet(header, width, Path(output))
+    what = "embeddings are written as .parquet, .csv, .tsv or .npy"
+    if not question.embedding:
+        what = "predictions are written as .csv or .tsv" + " or .jsonl" * lines
+    raise ConfigurationError(f"{output}: {what}; rename the output")
+
+
+def _answer_file(model_at: str | Path, source: str, output: str | Path, question: Question, options: Options) -> Done:
+    path = model_file.model_path(model_at)
+    model = model_file.load(path)
     question.check(model)
     if options.resume and source == "-":
         raise ConfigurationError("--resume needs an input file, not standard input")
-    began, without, digest = time.monotonic(), 0, _sha256(path)
+    began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
-        table = stack.enter_context(_source_table(source, model.inputs.molecules is None))
-        place = _place(table, model, options.smiles_column)
-        key = {"model": digest, "input": _stamp(source), "question": asdict(question), "column": table.columns[place]}
-        made = form(table.columns)
-        # First: a refused option leaves no output behind.
-        run = stack.enter_context(_mapper(path, digest, model, question, options))
+        read = stack.enter_context(_source_table(source, model.inputs.molecules is None))
+        place = _place(read, model, options.smiles_column)
+        key = {"model": digest, "input": _stamp(source), "question": asdict(question), "column": read.columns[place]}
+        form = _format(model, question, read.columns, output)
+        # Before the output, so that a refused option leaves none behind.
+        run = stack.enter_context(_workers(path, digest, model, question, options))
         out = stack.enter_context(
-            Output(output, made, key, resume=options.resume, overwrite=options.overwrite, every=options.every)
+            Output(output, form, key, resume=options.resume, overwrite=options.overwrite, every=options.every)
         )
         before = out.done
         waiting: deque[Chunk] = deque()
 
         def ask() -> Iterator[Texts]:
-            """Chunks of the rows that are not done yet; rows with a fault ask for nothing."""
-            rows = itertools.islice(itertools.chain.from_iterable(table.chunks()), before, None)
+            """Chunks of the remaining rows; those with a fault have no text."""
+            rows = itertools.islice(itertools.chain.from_iterable(read.chunks()), before, None)
             while together := list(itertools.islice(rows, options.chunk)):
                 waiting.append(together)
                 yield ["" if row.fault else row.cells[place].strip() for row in together]
 
-        for values, found in run(ask()):
+        for values, reasons in run(ask()):
             rows = waiting.popleft()
-            why = [row.fault or reason for row, reason in zip(rows, found, strict=True)]
+            why = [row.fault or reason for row, reason in zip(rows, reasons, strict=True)]
             without += sum(map(bool, why))
-            out.write(out.form.body(rows, values, why), len(rows))
+            out.write(form.body(rows, values, why), len(rows))
             options.tell(out.done)
-    return Done(out.done, without, before, time.monotonic() - began)
+    return Done(out.done, without, before, time.monotonic() - began, len(question.names(model)) - 1)
 
 
-def unique(columns: tuple[str, ...], more: tuple[str, ...]) -> list[str]:
-    """The columns and some more, none of which has the name of another."""
+def _unique(columns: tuple[str, ...], more: tuple[str, ...]) -> list[str]:
+    """The columns and some more, which get a number if their name is taken."""
     out = list(columns)
     for name in more:
-        number = 2
-        free = name
-        while free in out:
-            free, number = f"{name}.{number}", number + 1
-        out.append(free)
+        candidates = (name, *(f"{name}.{i}" for i in range(2, len(out) + 3)))
+        out.append(next(c for c in candidates if c not in out))
     return out
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _stamp(source: str) -> list[int]:

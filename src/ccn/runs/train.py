@@ -6,8 +6,6 @@ predictions.csv (of the test part), metrics.json, report.md and, with matplotlib
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -26,53 +24,40 @@ from ccn.learning import model_file
 from ccn.learning.examples import labelled
 from ccn.learning.model import Model, Prediction
 from ccn.learning.task import Floats
-from ccn.methods.method import Outcome, fit
+from ccn.methods.method import fit
 from ccn.reports.figures import draw_run
+from ccn.reports.markup import csv_text
 from ccn.reports.summary import report
 from ccn.runs import answers
-from ccn.runs.config import Config
+from ccn.runs.config import Config, begin_folder
 from ccn.runs.data import divide, read_data
-from ccn.runs.folder import begin_folder
-from ccn.training.execution import Execution
-from ccn.training.history import write_history
-from ccn.training.machine import is_first, torch_threads
+from ccn.training.checkpoint import write_history
+from ccn.training.execution import Execution, is_first, torch_threads
 
 __all__ = ["LEVEL", "Result", "coverage", "train_run"]
 
-LEVEL = 0.9  # of the intervals that are reported
-Say = Callable[[str], None]
+LEVEL = 0.9  # of the reported intervals
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run came to."""
+    """What a run produced."""
 
     folder: Path
     model: Model
     metrics: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _Tested:
-    """The test part: its rows, their targets, and the predictions, which are computed once."""
-
-    rows: Int
-    targets: Floats
-    predicted: Prediction
-
-
 def train_run(
     config: Config,
     folder: Path,
-    *,
-    resume: bool = False,
-    checkpoint_every: float = 30.0,
-    time_limit: float | None = None,
-    tensorboard: bool = False,
-    verbose: bool = False,
-    say: Say = lambda line: None,
+    execution: Execution = Execution(),  # noqa: B008 (frozen)
+    say: Callable[[str], None] = lambda line: None,
 ) -> Result:
-    """Train as the configuration says, into a folder that :func:`ccn.runs.folder.check_folder` has allowed."""
+    """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
+
+    Of ``execution`` everything counts but the machine and the folder.
+    """
     began, first = time.monotonic(), is_first()
     data = read_data(config)
     classification = data.task == "classification"
@@ -89,20 +74,11 @@ def train_run(
     def begin() -> None:
         """Make the folder; an older run in it is removed only when all settings have been checked."""
         if first:
-            begin_folder(folder, config, resume=resume)
+            begin_folder(folder, config, resume=execution.resume)
             save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
             data.write_dropped(folder / "dropped.csv")
 
-    execution = Execution(
-        config.machine,
-        folder / "checkpoints",
-        resume,
-        every=checkpoint_every,
-        time_limit=time_limit,
-        tensorboard=tensorboard,
-        verbose=verbose,
-        begin=begin,
-    )
+    execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin)
     about = {
         "data": data.name,
         "smiles_column": data.options.get("smiles_column"),
@@ -112,12 +88,28 @@ def train_run(
     }
     with torch_threads(config.threads):
         model, outcome = fit(method, examples, execution, about)
-        tested = _Tested(test, data.targets[test], model.predict(examples.graphs.select(test))) if len(test) else None
-    found = _metrics(model, tested) | {"graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
-    model = replace(model, about={**model.about, "metrics": found["metrics"], "graphs": sizes})
-    if first:
-        _write(folder, model, outcome, data, tested, found, config)
-    return Result(folder, model, found)
+        predicted = model.predict(examples.graphs.select(test)) if len(test) else None
+    known, metrics = data.targets[test], dict(model.about["metrics"])
+    found: dict[str, Any] = {"task": model.task.kind, "targets": list(model.task.targets), "metrics": metrics}
+    if predicted is not None:
+        metrics["test"] = model.metrics(known, predicted)
+        found["interval"] = coverage(model, known, predicted)
+    found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
+    model = replace(model, about={**model.about, "metrics": metrics, "graphs": sizes})
+    result = Result(folder, model, found)
+    if not first:
+        return result
+    history = [{"member": i, **row} for i, rows in enumerate(outcome.history) for row in rows]
+    write_history(folder / "history.csv", history)
+    compared = None if predicted is None else (known, predicted.mean)
+    drawn = draw_run(folder / "report.png", history, model.task, compared)
+    if predicted is not None:
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+    write_json(folder / "metrics.json", found)
+    write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
+    # Last: a run with a model file is complete.
+    model_file.save(model, folder / "model.safetensors")
+    return result
 
 
 def _what(data: Dataset) -> str:
@@ -126,16 +118,6 @@ def _what(data: Dataset) -> str:
     if data.task == "regression":
         return f"{names} (numbers)"
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
-
-
-def _metrics(model: Model, tested: _Tested | None) -> dict[str, Any]:
-    """The metrics of all parts that were not fitted, and the coverage of the intervals on the test part."""
-    held_out = dict(model.about["metrics"])
-    out: dict[str, Any] = {"task": model.task.kind, "targets": list(model.task.targets), "metrics": held_out}
-    if tested is not None:
-        held_out["test"] = model.metrics(tested.targets, tested.predicted)
-        out["interval"] = coverage(model, tested.targets, tested.predicted)
-    return out | {"members": model.about["members"]}
 
 
 def coverage(model: Model, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
@@ -157,45 +139,18 @@ def coverage(model: Model, targets: Floats, predicted: Prediction, level: float 
     }
 
 
-def _write(
-    folder: Path,
-    model: Model,
-    outcome: Outcome,
-    data: Dataset,
-    tested: _Tested | None,
-    found: Mapping[str, Any],
-    config: Config,
-) -> None:
-    history = [{"member": i, **row} for i, rows in enumerate(outcome.history) for row in rows]
-    write_history(folder / "history.csv", history)
-    drawn = draw_run(
-        folder / "report.png",
-        history,
-        model.task,
-        None if tested is None else (tested.targets, tested.predicted.mean),
-    )
-    if tested is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, tested).encode())
-    write_json(folder / "metrics.json", found)
-    write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
-    # Last: where there is a model file, the run is complete.
-    model_file.save(model, folder / "model.safetensors")
-
-
-def _predictions(model: Model, data: Dataset, tested: _Tested) -> str:
-    """The test part as a table: the rows of the source, what is known of them, and the predictions."""
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+    """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
     level = None if model.calibration is None else LEVEL
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    known = {"id": data.ids, "smiles": data.smiles}
-    carried = {name: column for name, column in known.items() if column is not None}
-    table.writerow(["row", *carried, *data.target_names, *answers.columns(model, level)])
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
-    for i, cells in zip(tested.rows.tolist(), answers.cells(model, tested.predicted, level), strict=True):
-        targets = ["" if math.isnan(y) else _target(data, y) for y in data.targets[i].tolist()]
-        table.writerow([int(number[i]), *(column[i] for column in carried.values()), *targets, *cells])
-    return text.getvalue()
+    columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
+    kept = {name: column for name, column in columns.items() if column is not None}
+    classes = data.classes if data.task == "classification" else None
 
+    def cell(y: float) -> str:
+        return "" if math.isnan(y) else f"{y:.10g}" if classes is None else str(classes[int(y)])
 
-def _target(data: Dataset, y: float) -> str:
-    return str(data.classes[int(y)]) if data.task == "classification" else f"{y:.10g}"
+    targets = [[cell(y) for y in row] for row in data.targets[rows].tolist()]
+    cells = answers.cells(model, predicted, level)
+    lines = [[*(c[i] for c in kept.values()), *t, *p] for i, t, p in zip(rows.tolist(), targets, cells, strict=True)]
+    return csv_text([*kept, *data.target_names, *answers.columns(model, level)], lines)

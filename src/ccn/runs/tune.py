@@ -1,13 +1,11 @@
-"""A search for settings with Optuna, on the validation part alone; it can be cut at any moment and go on.
+"""Hyperparameter search with Optuna on the validation part; it can be interrupted at any moment and resumed.
 
-The study is a journal in the folder of the search: finished trials are never done again. What a trial draws is a
-function of the seed and of the trials finished before it, so that a search which was cut ends like one that was not.
+The study is a journal in the folder of the search: finished trials are not repeated. What a trial samples is a function
+of the seed and of the trials finished before it, so that a resumed search ends like one that was not interrupted.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -20,11 +18,10 @@ from ccn.errors import CCNError, ConfigurationError, DependencyError
 from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
-from ccn.runs.config import Config, resolve, to_dict, to_toml
+from ccn.reports.markup import csv_text
+from ccn.runs.config import Config, begin_folder, resolve, to_dict, to_toml
 from ccn.runs.data import divide, read_data
-from ccn.runs.folder import begin_folder
-from ccn.training.execution import Execution
-from ccn.training.machine import torch_threads
+from ccn.training.execution import Execution, torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
 
@@ -37,12 +34,12 @@ SPACE: dict[str, tuple[str, dict[str, Any]]] = {
     "network.hidden": ("categorical", {"choices": (64, 128, 256)}),
     "training.batch_size": ("categorical", {"choices": (32, 64, 128)}),
 }
-"""What is searched: the setting, and how Optuna draws it."""
+"""The settings that are searched, and how Optuna samples each."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The best settings, their value of what is watched, and the trials that were needed."""
+    """The best settings, their value of the monitored metric, and the number of trials."""
 
     settings: Mapping[str, Any]
     value: float
@@ -60,16 +57,16 @@ def search(
     time_limit: float | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Found:
-    """Try until there are so many trials; the best configuration is written to ``best.toml``.
+    """Run trials and write the best configuration to ``best.toml``.
 
     Args:
-        config: what is not searched.
-        folder: allowed by :func:`ccn.runs.train.check_folder`.
-        trials: in all, with those of an earlier run.
-        resume: go on with the search in the folder.
+        config: the settings that are not searched.
+        folder: allowed by :func:`ccn.runs.config.check_folder`.
+        trials: total number, with those of an earlier run.
+        resume: resume the search in the folder.
         kept: settings such as ``network.levels`` that are not searched.
         time_limit: seconds after which no new trial begins.
-        say: told of every trial.
+        say: called with a line about every trial.
 
     """
     try:
@@ -82,7 +79,6 @@ def search(
     if trials < 1:
         raise ConfigurationError(f"--trials {trials}: at least one")
     monitor = config.recipe.training.monitor
-    smaller = better(monitor, 0.0, 1.0)
     began = time.monotonic()
     data = read_data(config)
     _, examples = divide(data, config)
@@ -98,33 +94,34 @@ def search(
     study = optuna.create_study(
         storage=JournalStorage(JournalFileBackend(str(folder / "study.log"))),
         study_name="ccn",
-        direction="minimize" if smaller else "maximize",
+        direction="minimize" if better(monitor, 0.0, 1.0) else "maximize",
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=config.recipe.training.epochs // 5),
         load_if_exists=True,
     )
     if "kept" not in study.user_attrs:
         study.set_user_attr("kept", sorted(kept))
     searched = _searched(study.user_attrs["kept"])
-    for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
-        study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # it was cut
+    state = optuna.trial.TrialState
+    for trial in study.get_trials(deepcopy=False, states=(state.RUNNING,)):
+        study.tell(trial.number, state=state.FAIL)  # it was interrupted
 
     def run(trial: Any) -> float:
         drawn = {name: getattr(trial, f"suggest_{kind}")(name, **how) for name, (kind, how) in searched.items()}
-        best: list[float] = []
+        best: float | None = None
 
         def watch(row: Mapping[str, float]) -> None:
+            nonlocal best
             value = row[f"validation_{monitor}"]
-            if not best or better(monitor, value, best[0]):
-                best[:] = [value]
+            best = value if best is None or better(monitor, value, best) else best
             trial.report(value, int(row["epoch"]))
             if trial.should_prune():
                 raise optuna.TrialPruned
 
         one = _with(config, {**drawn, "training.members": 1})
         fit(one.make(classification=examples.classification), examples, Execution(config.machine, watch=watch))
-        return best[0]
+        assert best is not None
+        return best
 
-    state = optuna.trial.TrialState
     with torch_threads(config.threads):
         while True:
             ended = study.get_trials(deepcopy=False, states=(state.COMPLETE, state.PRUNED))
@@ -134,33 +131,28 @@ def search(
             trial = study.ask()
             try:
                 value = run(trial)
-            except optuna.TrialPruned:
+            except (optuna.TrialPruned, CCNError) as error:  # settings that diverge do not end the search
                 study.tell(trial, state=state.PRUNED)
-                say(f"trial {len(ended) + 1} of {trials}: cut short")
-            except CCNError as error:
-                # A drawn setting that diverges is a bad one, not the end of the search.
-                study.tell(trial, state=state.PRUNED)
-                say(f"trial {len(ended) + 1} of {trials}: {error}")
+                result = str(error) or "pruned"
             else:
                 study.tell(trial, value)
-                say(
-                    f"trial {len(ended) + 1} of {trials}: validation {monitor} {value:.4g}, best {study.best_value:.4g}"
-                )
+                result = f"validation {monitor} {value:.4g}, best {study.best_value:.4g}"
+            say(f"trial {len(ended) + 1} of {trials}: {result}")
             _write(folder, study, monitor)
     if not study.get_trials(deepcopy=False, states=(state.COMPLETE,)):
-        raise ConfigurationError("no trial came to its end; look at the messages above and give other settings")
+        raise ConfigurationError("no trial was completed; see the messages above and change the settings")
+    _write(folder, study, monitor)
     best = dict(study.best_params)
     write_atomically(folder / "best.toml", to_toml(_with(config, best)).encode())
-    _write(folder, study, monitor)
     return Found(best, float(study.best_value), monitor, len(ended))
 
 
 def _searched(kept: Collection[str]) -> dict[str, tuple[str, dict[str, Any]]]:
-    """What is searched where some settings are kept; an error if that is nothing."""
-    found = {name: how for name, how in SPACE.items() if name not in kept}
-    if not found:
+    """What is searched if some settings are kept; an error if nothing remains."""
+    searched = {name: how for name, how in SPACE.items() if name not in kept}
+    if not searched:
         raise ConfigurationError(f"nothing is left to search: all of {', '.join(SPACE)} are given")
-    return found
+    return searched
 
 
 def _with(config: Config, drawn: Mapping[str, Any]) -> Config:
@@ -172,13 +164,7 @@ def _with(config: Config, drawn: Mapping[str, Any]) -> Config:
 
 
 def _write(folder: Path, study: Any, monitor: str) -> None:
-    """All trials as a table."""
-    text = io.StringIO()
-    listed = study.get_trials(deepcopy=False)
-    names = sorted({name for trial in listed for name in trial.params})
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["trial", "state", monitor, *names])
-    for trial in listed:
-        values = [trial.params.get(name, "") for name in names]
-        table.writerow([trial.number, trial.state.name.lower(), "" if trial.value is None else trial.value, *values])
-    write_atomically(folder / "trials.csv", text.getvalue().encode())
+    trials = study.get_trials(deepcopy=False)
+    names = sorted({name for trial in trials for name in trial.params})
+    rows = [[t.number, t.state.name.lower(), t.value, *(t.params.get(name) for name in names)] for t in trials]
+    write_atomically(folder / "trials.csv", csv_text(["trial", "state", monitor, *names], rows).encode())

@@ -1,7 +1,7 @@
-"""Chunks of rows in, answers out, in order: in this process, in one process per core, or on a cluster.
+"""Chunks of rows in, answers out, in order: in this process, in one process per core, or on a Dask cluster.
 
-A chunk is answered by a function of plain values, so that it can be done anywhere and done again. Only a few
-chunks are under way at any time, whoever does them, which is what bounds the memory.
+A chunk is answered by a function of plain values, so that it can be computed anywhere, and again if a worker dies. Only
+a few chunks are in progress at any time, which bounds the memory.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from ccn.errors import CCNError, TrainingError
+from ccn.errors import CCNError, ConfigurationError, DependencyError, TrainingError
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.answers import Question
 
-__all__ = ["Mapper", "Texts", "answer_with", "ask", "here", "in_order", "processes"]
+__all__ = ["Mapper", "Texts", "cluster", "connected", "processes"]
 
 Texts = Sequence[str]
 Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
 """From chunks of SMILES, or of graphs as JSON, to their answers, in order."""
 
 
-def ask(question: Question, model: Model, texts: Texts) -> Any:
-    """For one chunk the values of each row, and why there are none: the way from texts to answers."""
+def _ask(question: Question, model: Model, texts: Texts) -> Any:
+    """From the texts of one chunk to the values of each row and the reasons."""
     parsed = model.inputs.parse(texts, model.fitted.reads_edges)
     return question.answer(model, parsed, len(texts))
 
@@ -40,8 +40,8 @@ class _Future(Protocol):
     def result(self) -> Any: ...
 
 
-def in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead: int) -> Iterator[Any]:
-    """The answers in the order of the chunks, of which at most ``ahead`` are under way."""
+def _in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead: int) -> Iterator[Any]:
+    """The answers in the order of the chunks, of which at most ``ahead`` are in progress."""
     waiting: deque[_Future] = deque()
     for chunk in chunks:
         waiting.append(submit(chunk))
@@ -51,36 +51,29 @@ def in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead:
         yield waiting.popleft().result()
 
 
-def here(model: Model, question: Question) -> Mapper:
-    """In this process."""
-    return lambda chunks: (ask(question, model, chunk) for chunk in chunks)
-
-
 @contextmanager
 def processes(path: Path, digest: str, model: Model, question: Question, count: int) -> Iterator[Mapper]:
-    """One process per core, once there are more than ``count`` chunks; before, it is not worth their start.
+    """``count`` processes if there are more chunks than that, else this one, since processes take time to start.
 
-    On the CPU every process does whole chunks. Where the network runs on another device it stays in this process,
-    and the others parse.
+    On the CPU every process answers chunks. A network on another device stays in this process, and the others parse.
     """
     with ExitStack() as stack:
 
         def run(chunks: Iterable[Texts]) -> Iterator[Any]:
             rest = iter(chunks)
             first = list(itertools.islice(rest, count + 1))
+            every = itertools.chain(first, rest)
             if count == 1 or len(first) <= count:
-                yield from here(model, question)(itertools.chain(first, rest))
+                yield from (_ask(question, model, chunk) for chunk in every)
                 return
-            # loky's processes, unlike those of the standard library, do not run the user's script once more.
+            # Processes of loky, unlike those of the standard library, do not import the main script again.
             from joblib.externals.loky import ProcessPoolExecutor
             from joblib.externals.loky.process_executor import BrokenProcessPool
 
             pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),)))
-            every = itertools.chain(first, rest)
             try:
                 if model.fitted.device == "cpu":
-                    submit = partial(pool.submit, _ask, str(path), digest, question)
-                    yield from in_order(submit, every, 3 * count)
+                    yield from _in_order(partial(pool.submit, _ask_file, str(path), digest, question), every, 3 * count)
                 else:
                     sizes: deque[int] = deque()
 
@@ -88,19 +81,19 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
                         sizes.append(len(texts))
                         return pool.submit(model.inputs.parse, texts, model.fitted.reads_edges)
 
-                    for parsed in in_order(parse, every, 3 * count):
+                    for parsed in _in_order(parse, every, 3 * count):
                         yield question.answer(model, parsed, sizes.popleft())
             except BrokenProcessPool as error:
                 raise TrainingError(
-                    f"a process that predicts was killed, perhaps for want of memory ({error}); continue with "
-                    "--resume, and with fewer --processes"
+                    f"a worker process was killed, perhaps for lack of memory ({error}); continue with --resume and "
+                    "fewer --processes"
                 ) from None
 
         yield run
 
 
 def _begin(parent: int | None = None) -> None:
-    """Make a process ready; it ends when its parent has been killed, for whom else would it wait for ever."""
+    """Initialise a process; it exits when its parent has been killed, instead of waiting for ever."""
     import torch
 
     torch.set_num_threads(1)
@@ -116,17 +109,66 @@ def _watch(parent: int) -> None:
 
 @lru_cache(maxsize=2)
 def _model(path: str, digest: str) -> Model:
-    """The model of a process, read once; the digest tells a file from another of the same name."""
+    """The model of a process, read once; the digest distinguishes files of the same name."""
     return model_file.load(path)
 
 
-def _ask(path: str, digest: str, question: Question, texts: Texts) -> Any:
-    return ask(question, _model(path, digest), texts)
+def _ask_file(path: str, digest: str, question: Question, texts: Texts) -> Any:
+    return _ask(question, _model(path, digest), texts)
+
+
+@contextmanager
+def connected(address: str, workers: int) -> Iterator[Any]:
+    """A client of the Dask cluster at an address such as ``tcp://host:8786``; ``local`` starts one with processes."""
+    try:
+        from dask.distributed import Client, LocalCluster
+    except ImportError:
+        raise DependencyError("--cluster needs Dask: pip install 'ccn[cluster]'") from None
+    with ExitStack() as stack:
+        at: Any = address
+        if address == "local":
+            started = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None)
+            at = stack.enter_context(started)
+        try:
+            client = Client(at, timeout="20s")
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"--cluster {address}: no Dask scheduler answers there ({error}); start one with `dask scheduler`, or "
+                "use --cluster local"
+            ) from None
+        yield stack.enter_context(client)
+
+
+@contextmanager
+def cluster(address: str, path: Path, question: Question, workers: int) -> Iterator[Mapper]:
+    """The workers of a Dask cluster.
+
+    The scheduler gives the chunks of a worker that has died to others. The model file is the result of a task, so that
+    new workers can fetch it, and so that it is recreated if all workers that held it have died.
+    """
+    with connected(address, workers) as client:
+        from distributed.scheduler import KilledWorker
+
+        content = client.submit(bytes, path.read_bytes(), pure=False)
+
+        def run(chunks: Iterable[Texts]) -> Iterator[Any]:
+            # Two chunks per thread: the next one is transferred while one is computed.
+            threads = max(1, sum(client.nthreads().values()))
+            submit = partial(client.submit, _ask_content, content, question, pure=False)
+            try:
+                yield from _in_order(submit, chunks, 2 * threads + 2)
+            except KilledWorker as error:
+                raise TrainingError(
+                    f"several workers of the cluster died over one chunk ({error}); look for lack of memory there, "
+                    "then continue with --resume"
+                ) from None
+
+        yield run
 
 
 @lru_cache(maxsize=2)
 def _received(content: bytes) -> Model:
-    """The model of a process on another machine, which cannot see the file."""
+    """The model of a process on another machine, which does not see the file."""
     _begin()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
@@ -134,9 +176,8 @@ def _received(content: bytes) -> Model:
         return model_file.load(path)
 
 
-def answer_with(content: bytes, question: Question, texts: Texts) -> Any:
-    """The answers for one chunk from the bytes of a model file."""
+def _ask_content(content: bytes, question: Question, texts: Texts) -> Any:
     try:
-        return ask(question, _received(content), texts)
+        return _ask(question, _received(content), texts)
     except CCNError as error:
         raise type(error)(str(error)) from None

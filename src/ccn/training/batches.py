@@ -1,11 +1,11 @@
-"""Batches of a pack: which graphs, in which order, on which process.
+"""Batches of a pack: which graphs, in which order, on which process; and the outputs of a network on them.
 
-The order of an epoch is a function of the seed and the number of the epoch alone, so that a run can go on
-in the middle of one. Of every global batch each process takes its share.
+The order of an epoch is a function of the seed and the number of the epoch alone, so that a run can be resumed in the
+middle of one. Each process takes its share of every global batch.
 
-What a network needs of a batch's structure (:meth:`ccn.CCN.prepare`) is made in a background thread while the
-network works on the batch before. Batches that come again as they are, those of a fixed order, are kept with it up
-to a budget of bytes; in another order every epoch no batch comes again, and what is kept is the pack alone.
+What a network needs of a batch's structure (:meth:`ccn.CCN.prepare`) is made in a background thread while the network
+computes the batch before. Batches of a fixed order are cached with it up to a budget of bytes; shuffled batches never
+recur and are not.
 """
 
 from __future__ import annotations
@@ -13,33 +13,37 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor, nn
 
 from ccn.graphs.graph import Batch
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
-__all__ = ["BUDGET", "Batches"]
+__all__ = ["Batches", "outputs"]
 
-BUDGET = 2 << 30  # bytes
+_BUDGET = 2 << 30  # bytes
 _AHEAD = 2  # batches prepared ahead of the network
 
 
 class Batches:
-    """Chosen rows of a pack in batches; with a seed in another order every epoch, else as given.
+    """Rows of a pack in batches: shuffled every epoch by a seed, or in the given order.
 
-    Iterating gives pairs of a :class:`ccn.Batch` and the numbers of its rows. A process whose share of the last
+    Iteration yields pairs of a :class:`ccn.Batch` and the numbers of its rows. A process whose share of the last
     batch is empty gets one graph to run and no rows, since all processes must take part in every step.
 
     Args:
         pack: all graphs.
-        rows: the numbers of those to go through.
-        size: graphs of a batch, over all processes.
-        seed: of the order; None keeps the rows in theirs.
+        rows: numbers of the graphs to iterate over.
+        size: graphs per batch, over all processes.
+        seed: of the order; None keeps that of ``rows``.
         rank, world: this process and the number of processes.
         prepare: builds what the network needs of a batch, and returns its bytes.
-        budget: bytes up to which batches of a fixed order are kept.
+        budget: bytes up to which batches of a fixed order are cached.
 
     Example:
         >>> from ccn import Graph
@@ -58,7 +62,7 @@ class Batches:
         rank: int = 0,
         world: int = 1,
         prepare: Callable[[Batch], int] | None = None,
-        budget: int = BUDGET,
+        budget: int = _BUDGET,
     ) -> None:
         self.pack, self.rows, self.size, self.seed = pack, np.asarray(rows), size, seed
         self.rank, self.world = rank, world
@@ -72,39 +76,53 @@ class Batches:
     def __iter__(self) -> Iterator[tuple[Batch, Int]]:
         return self.epoch(0)
 
-    def order(self, epoch: int) -> Int:
-        """The rows in the order of this epoch."""
-        if self.seed is None:
-            return self.rows
-        return np.random.default_rng([self.seed, epoch]).permutation(self.rows)
-
     def epoch(self, number: int, start: int = 0) -> Iterator[tuple[Batch, Int]]:
         """The batches of epoch ``number`` from the batch ``start`` on."""
-        order = self.order(number)
-
-        def share(i: int) -> Int:
-            return order[i * self.size : (i + 1) * self.size][self.rank :: self.world]
-
+        order = self.rows
+        if self.seed is not None:
+            order = np.random.default_rng([self.seed, number]).permutation(order)
+        batches = [order[i : i + self.size] for i in range(0, len(order), self.size)]
         with ThreadPoolExecutor(1, thread_name_prefix="batches") as background:
-            ahead = deque(background.submit(self._made, i, order) for i in range(start, min(start + _AHEAD, len(self))))
+            futures = (background.submit(self._make, i, batches[i]) for i in range(start, len(batches)))
+            ahead = deque(islice(futures, _AHEAD))
             try:
-                for i in range(start, len(self)):
+                for rows in batches[start:]:
                     made = ahead.popleft().result()
-                    if i + _AHEAD < len(self):
-                        ahead.append(background.submit(self._made, i + _AHEAD, order))
-                    yield made, share(i)
+                    ahead.extend(islice(futures, 1))
+                    yield made, rows[self.rank :: self.world]
             finally:
                 background.shutdown(cancel_futures=True)
 
-    def _made(self, i: int, order: Int) -> Batch:
-        """Of batch i the share of this process, prepared."""
+    def _make(self, i: int, rows: Int) -> Batch:
+        """Prepare the share of this process in batch i."""
         if i in self._kept:
             return self._kept[i]
-        together = order[i * self.size : (i + 1) * self.size]
-        share = together[self.rank :: self.world]
-        b = self.pack.select(share if len(share) else together[:1]).batch()
+        share = rows[self.rank :: self.world]
+        b = self.pack.select(share if len(share) else rows[:1]).batch()
         size = 0 if self._prepare is None else self._prepare(b)
         if self.seed is None and size <= self._room:
             self._kept[i] = b
             self._room -= size
         return b
+
+
+def outputs(net: nn.Module, batches: Batches, read: Callable[[Any], Tensor] | None = None) -> Tensor:
+    """(rows, outputs) for the rows of ``batches``, in their order; zero for the rows of other processes.
+
+    ``read`` is called with each batch: by default the network, or for example its ``embed``.
+    """
+    device = next(net.parameters()).device
+    place = {int(row): i for i, row in enumerate(batches.rows)}
+    was = net.training
+    net.eval()
+    found: Tensor | None = None
+    try:
+        with torch.no_grad():
+            for b, rows in batches:
+                part = (read or net)(b.to(device))[: len(rows)]
+                if found is None:
+                    found = part.new_zeros(len(batches.rows), part.shape[1])
+                found[[place[int(r)] for r in rows]] = part
+    finally:
+        net.train(was)
+    return torch.zeros(0, 0) if found is None else found

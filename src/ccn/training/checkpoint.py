@@ -1,13 +1,16 @@
-"""Checkpoints: all that a run needs to go on as if nothing had happened.
+"""What a run writes into its folder: checkpoints, the history and, if wanted, a TensorBoard log.
 
-One sealed file holds the weights, the state of the optimiser, the best weights so far and how far the run
-has come. Random numbers need no state: those of a step are a function of the seed and the number of the
-step. The last two files are kept; the newest whole one wins.
+A checkpoint is one sealed file with the weights, the state of the optimiser, the best weights so far and the progress
+of the run. Random numbers need no state: those of a step are a function of the seed and the number of the step. The
+last two checkpoints are kept; a run is resumed from the newest intact one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +19,10 @@ import torch
 from torch import Tensor, nn
 
 from ccn import sealed
-from ccn.errors import FileError
+from ccn.errors import DependencyError, FileError
+from ccn.files import write_atomically
 
-__all__ = ["Progress", "load", "save"]
+__all__ = ["Progress", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
 
 FORM, VERSION = "ccn checkpoint", 1
 
@@ -28,13 +32,13 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        epoch, batch: the batch to be done next.
+        epoch, batch: the next batch.
         step: steps done.
         loss, weight: sums over the batches of this epoch so far.
-        best, best_epoch: of the figure that is watched.
-        history: one row per epoch done.
+        best, best_epoch: of the monitored metric.
+        history: one row per completed epoch.
         seconds: training time so far.
-        ended: why the run is over: ``epochs``, ``patience``; empty while it is not.
+        ended: why the run is over: ``epochs``, ``patience`` or ``time limit``; empty until then.
         earlier: of these seconds, those before the run was last resumed.
 
     """
@@ -65,7 +69,7 @@ def save(
     optimiser: torch.optim.Optimizer,
     run: str,
 ) -> None:
-    """Write a checkpoint; ``run`` is the fingerprint of what is being run."""
+    """Write a checkpoint; ``run`` is the fingerprint of the run."""
     state = optimiser.state_dict()
     tensors = {f"net.{k}": v for k, v in net.state_dict().items()} | {f"best.{k}": v for k, v in best.items()}
     numbers: dict[str, dict[str, Any]] = {}
@@ -79,33 +83,29 @@ def save(
     # Two checkpoints of one step differ in their progress: the end of an epoch adds its evaluation.
     name = f"checkpoint-{progress.epoch:06d}-{progress.batch:08d}.safetensors"
     sealed.write(folder / name, FORM, VERSION, tensors, data)
-    # This one and the one before it are kept. A newer one is left from what a broken file made the run do again.
+    # This one and the one before it are kept. A newer one precedes a resume from the one before a damaged file.
     before = [path for path in _files(folder) if path.name < name]
     for path in _files(folder):
         if path.name != name and path not in before[:1]:
             path.unlink()
 
 
-def _whole(folder: Path) -> Iterator[tuple[dict[str, Tensor], dict[str, Any]]]:
+def load(
+    folder: Path, net: nn.Module, optimiser: torch.optim.Optimizer, run: str
+) -> tuple[Progress, dict[str, Tensor]] | None:
+    """Load the newest intact checkpoint into the network and the optimiser; progress and best weights, or None."""
     for path in _files(folder):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
-            continue  # truncated or altered: the one before it serves
-        yield held.tensors, held.data
-
-
-def load(
-    folder: Path, net: nn.Module, optimiser: torch.optim.Optimizer, run: str
-) -> tuple[Progress, dict[str, Tensor]] | None:
-    """Put the newest whole checkpoint into the network and the optimiser; progress and best weights, or None."""
-    for tensors, data in _whole(folder):
+            continue  # truncated or altered
+        data = held.data
         if data["run"] != run:
             raise FileError(
-                f"{folder}: the run there has other settings, seed or data; go on with those, or begin in a new folder"
+                f"{folder}: the run there has other settings, seed or data; resume it with those, or choose another"
             )
         parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "optimiser": {}}
-        for key, value in tensors.items():
+        for key, value in held.tensors.items():
             part, _, name = key.partition(".")
             parts[part][name] = value
         net.load_state_dict(parts["net"])
@@ -118,3 +118,36 @@ def load(
         progress.earlier = progress.seconds
         return progress, parts["best"]
     return None
+
+
+def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
+    """Write ``history.csv`` anew, so that it never has more rows than the run has epochs."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["epoch"], lineterminator="\n")
+    table.writeheader()
+    table.writerows(rows)
+    write_atomically(path, text.getvalue().encode())
+
+
+def need_tensorboard() -> Any:
+    """TensorBoard's writer, or an error that says how to install it."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
+    return SummaryWriter
+
+
+@contextmanager
+def tensorboard(folder: Path | None) -> Iterator[Any]:
+    """A function that writes a row of the history to TensorBoard; without a folder it does nothing."""
+    if folder is None:
+        yield lambda row: None
+        return
+    with need_tensorboard()(str(folder)) as writer:
+
+        def log(row: Mapping[str, float]) -> None:
+            for name, value in row.items():
+                writer.add_scalar(name, value, int(row["epoch"]))
+
+        yield log

@@ -1,14 +1,58 @@
-"""How a fit is executed, apart from what it learns: devices, checkpoints, limits, progress."""
+"""How a fit is executed, apart from what it learns: devices and processes, checkpoints, limits, progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ccn.training.machine import Machine
+from ccn.errors import ConfigurationError
+from ccn.settings import setting
 
-__all__ = ["Execution"]
+if TYPE_CHECKING:
+    import torch
+    from lightning_fabric import Fabric
+
+__all__ = ["Execution", "Machine", "is_first", "keep_memory", "torch_device", "torch_threads"]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Devices, precision and processes, as Lightning Fabric names them.
+
+    ``torchrun`` and SLURM may start the processes too. The strategy must not shard the weights.
+    """
+
+    device: str = setting("cpu", "cpu, cuda, mps or auto.")
+    devices: int = setting(1, "Processes per node.")
+    nodes: int = setting(1, "Number of nodes.")
+    strategy: str = setting("auto", "Distributed strategy: auto, ddp, ddp_spawn.")
+    precision: str = setting("32-true", "32-true, 64-true, bf16-mixed or 16-mixed.")
+
+    def check(self) -> Fabric:
+        """Fabric, not launched; an error if this machine does not have what is asked for."""
+        import lightning_fabric
+
+        _check_device(self.device)
+        try:
+            return lightning_fabric.Fabric(
+                accelerator=self.device,
+                devices=self.devices,
+                num_nodes=self.nodes,
+                strategy=self.strategy,
+                precision=self.precision,  # type: ignore[arg-type]  # Fabric checks the name
+            )
+        except (RuntimeError, ValueError) as error:
+            raise ConfigurationError(f"{self}: unavailable on this machine ({error})") from None
+
+    def launch(self) -> Fabric:
+        """Fabric, launched: from here on there may be several processes."""
+        made = self.check()
+        made.launch()
+        return made
 
 
 @dataclass(frozen=True)
@@ -23,7 +67,7 @@ class Execution:
         time_limit: seconds of training for all networks together, after which the best so far is kept.
         tensorboard: also write a TensorBoard log into the folder.
         verbose: show a progress bar.
-        watch: is given the row of every epoch, and may end the fit by an error of its own.
+        watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
 
     """
@@ -39,5 +83,72 @@ class Execution:
     begin: Callable[[], None] = lambda: None
 
     def part(self, name: str, time_limit: float | None) -> Execution:
-        """The same for one network: a folder of its own, and its share of the time."""
+        """The same for one network: a subfolder, and its share of the time."""
         return replace(self, folder=None if self.folder is None else self.folder / name, time_limit=time_limit)
+
+
+def torch_device(name: str) -> torch.device:
+    """The device of that name; ``auto`` is an accelerator if there is one."""
+    import torch
+
+    if name == "auto":
+        name = _available()[-1]
+    _check_device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError:
+        raise ConfigurationError(
+            f"device {name}: PyTorch does not know it; available are {', '.join(_available())}"
+        ) from None
+
+
+def _check_device(name: str) -> None:
+    kind = name.partition(":")[0]
+    if kind in ("cuda", "mps") and kind not in _available():
+        raise ConfigurationError(f"device {name}: unavailable on this machine; available are {', '.join(_available())}")
+
+
+def _available() -> list[str]:
+    """Kinds of devices, the preferred one last."""
+    import torch
+
+    there = {"cpu": True, "mps": torch.backends.mps.is_available(), "cuda": torch.cuda.is_available()}
+    return [kind for kind, available in there.items() if available]
+
+
+@contextmanager
+def torch_threads(count: int | None) -> Iterator[None]:
+    """Set the number of torch's threads, -1 for all cores, and restore it; None changes nothing."""
+    import joblib
+    import torch
+
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(joblib.effective_n_jobs(count))
+    try:
+        yield
+    finally:
+        if count is not None:
+            torch.set_num_threads(before)
+
+
+def is_first() -> bool:
+    """Whether this process is the one that writes, by the variables that torchrun, SLURM and Fabric set."""
+    ranks = (os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "SLURM_PROCID"))
+    return int(next((r for r in ranks if r is not None), "0")) == 0
+
+
+def keep_memory() -> None:
+    """Let the GNU C library keep up to half a gigabyte of freed memory, for processes that train and do nothing else.
+
+    Otherwise every training step causes thousands of page faults. Without the GNU library nothing is done.
+    """
+    import ctypes
+
+    trim, mapped = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+    try:
+        library = ctypes.CDLL("libc.so.6")
+        library.mallopt(trim, 1 << 29)
+        library.mallopt(mapped, 1 << 28)
+    except (OSError, AttributeError):
+        return

@@ -1,12 +1,12 @@
 """The training loop, on Lightning Fabric: one network, one run.
 
-What makes a run repeatable is that everything is a function of the seed and of the place in the run: the
-order of an epoch, the rate and the random numbers of a step. A run that is cut anywhere and goes on from
-its last checkpoint therefore ends with the same bits as one that was not, on one CPU thread.
+A run is repeatable because everything is a function of the seed and the step: the order of an epoch, the learning rate
+and the random numbers. On one CPU thread, a run that is interrupted anywhere and resumed from its last checkpoint ends
+with the same bits as one that was not.
 
-With several processes every one takes its share of each batch. The loss is the mean over the targets that
-are there in the whole batch: each process divides its sum by the weight of all, and since Fabric's data
-parallel strategy averages gradients, multiplies by the number of processes.
+Each of several processes takes its share of every batch. The loss is the mean over the known targets of the global
+batch: each process divides its sum by the weight of all and, since Fabric's data-parallel strategy averages gradients,
+multiplies by the number of processes.
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ from ccn.learning.metrics import better, check_monitor, metrics
 from ccn.learning.task import Task
 from ccn.progress import progress as show_progress
 from ccn.training import checkpoint
-from ccn.training.batches import Batches
-from ccn.training.checkpoint import Progress
+from ccn.training.batches import Batches, outputs
+from ccn.training.checkpoint import Progress, tensorboard, write_history
 from ccn.training.execution import Execution
-from ccn.training.history import figures, tensorboard, write_history
 from ccn.training.optimiser import make_optimiser, rate, set_rate
-from ccn.training.outputs import outputs
 from ccn.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ def train(
     execution: Execution = Execution(),  # noqa: B008 (frozen)
     title: str = "training",
 ) -> Progress:
-    """Train a network; it is left with the weights of its best epoch on the validation part, or of its last.
+    """Train a network; afterwards it has the weights of its best epoch on the validation part, or of its last.
 
     Args:
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
@@ -66,7 +64,7 @@ def train(
         title: of the progress bar.
 
     Returns:
-        How far it came. ``ended`` says why it stopped: ``epochs``, ``patience`` or ``time limit``.
+        The progress of the run; ``ended`` is ``epochs``, ``patience`` or ``time limit``.
 
     """
     run = _Loop(net, task, examples, recipe, seed, execution)
@@ -76,11 +74,12 @@ def train(
 
     def save() -> None:
         nonlocal saved
-        run.save(progress, best)
+        if folder is not None and run.first:
+            checkpoint.save(folder, progress, net, best, run.bare_optimiser, run.name)
         saved = time.monotonic()
 
     with ExitStack() as stack:
-        # The random numbers of the process are left as they were.
+        # The state of the process's random numbers is restored at the end.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
         shown = execution.verbose and run.first
         tell = stack.enter_context(show_progress(title, run.steps, notes=True, shown=shown))
@@ -89,7 +88,8 @@ def train(
             for _ in run.epoch(progress):
                 tell(progress.step)
                 progress.seconds = time.monotonic() - began
-                over = _over(fabric, execution.time_limit, progress.seconds)
+                limit = execution.time_limit  # by the clock of the first process
+                over = limit is not None and fabric.broadcast(progress.seconds > limit)
                 if over or time.monotonic() - saved > execution.every:
                     save()
                 if over:
@@ -104,7 +104,7 @@ def train(
                     save()
                 if folder is not None and run.first:
                     write_history(folder / "history.csv", progress.history)
-                tell(progress.step, figures(row, run.epochs))
+                tell(progress.step, _line(row, run.epochs))
                 log(row)
                 if execution.watch is not None:
                     execution.watch(row)
@@ -113,20 +113,14 @@ def train(
 
 
 class _Loop:
-    """One network in training: what stays the same from step to step, and what is done in each."""
+    """One network in training: what all steps share, and what a step does."""
 
     def __init__(
-        self,
-        net: nn.Module,
-        task: Task,
-        examples: Examples,
-        recipe: Recipe,
-        seed: int,
-        execution: Execution,
+        self, net: nn.Module, task: Task, examples: Examples, recipe: Recipe, seed: int, execution: Execution
     ) -> None:
         check_monitor(task, recipe.training.monitor)
         self.net, self.task, self.examples, self.recipe = net, task, examples, recipe
-        fabric = execution.machine.fabric()
+        fabric = execution.machine.launch()
         self.seed, self.fabric, self.folder = seed, fabric, execution.folder
         self.half = execution.machine.precision == "16-mixed"
         self.first = fabric.global_rank == 0
@@ -139,17 +133,17 @@ class _Loop:
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
-        self.own_optimiser = make_optimiser(net, recipe.optimiser)
-        self.model, self.optimiser = fabric.setup(net, self.own_optimiser)
+        self.bare_optimiser = make_optimiser(net, recipe.optimiser)
+        self.model, self.optimiser = fabric.setup(net, self.bare_optimiser)
         self.name = "" if self.folder is None else _fingerprint(net, task, examples, recipe, seed)
 
     def epoch(self, progress: Progress) -> Iterator[None]:
-        """The steps that are left of an epoch; pauses after each."""
+        """The remaining steps of an epoch; yields after each."""
         fabric, opt, world = self.fabric, self.optimiser, self.fabric.world_size
         self.model.train()
         for b, rows in self.batches.epoch(progress.epoch, progress.batch):
-            _set_seed(_step_seed(self.seed, progress.step, fabric.global_rank), fabric.device)
-            set_rate(self.own_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
+            _set_seed(self.seed, progress.step, fabric)
+            set_rate(self.bare_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
             index = torch.from_numpy(rows).to(fabric.device)
             for layer in self.norms:
                 layer.counts = len(rows) > 0
@@ -168,13 +162,13 @@ class _Loop:
             yield
 
     def close_epoch(self, progress: Progress) -> dict[str, float]:
-        """The figures of the epoch that is done, in the history; the next one begins, or the run is over."""
+        """Evaluate the epoch and add its row to the history; begin the next epoch, or end the run."""
         settings = self.recipe.training
-        row = self.figures(progress)
+        row = self.evaluate(progress)
         progress.history.append(row)
         watched = settings.monitor
         if watched != "loss" and math.isnan(row.get(f"validation_{watched}", 0.0)):
-            watched = "loss"  # the validation part does not define the metric, in no epoch
+            watched = "loss"  # the metric is undefined on the validation part, in every epoch
         value = row.get(f"validation_{watched}", math.nan)
         kept = settings.keep == "last" or not len(self.held) or progress.epoch == 0
         if kept or better(watched, value, progress.best):
@@ -186,7 +180,7 @@ class _Loop:
             progress.ended = "patience"
         return row
 
-    def figures(self, progress: Progress) -> dict[str, float]:
+    def evaluate(self, progress: Progress) -> dict[str, float]:
         """Loss of the epoch, and loss and metrics on the validation part."""
         fabric = self.fabric
         sums: Any = fabric.all_reduce(
@@ -199,7 +193,7 @@ class _Loop:
             "train_loss": float(sums[0]) / (float(sums[1]) or 1.0),
         }
         if len(self.held):
-            if fabric.world_size > 1:  # running statistics of other people's layers are each process's own
+            if fabric.world_size > 1:  # third-party layers have running statistics per process
                 for buffer in self.net.buffers():
                     if buffer.is_floating_point():
                         fabric.all_reduce(buffer, reduce_op="mean")
@@ -212,11 +206,11 @@ class _Loop:
         return row | {"seconds": progress.seconds}
 
     def check_finite(self, total: Tensor, norm: Tensor | None, progress: Progress) -> None:
-        """Stop before the weights are spoilt; all processes see the same gradient, so that all stop."""
-        # In half precision a large gradient is the business of the scaler, which skips the step.
+        """Stop before the weights become invalid; all processes see the same gradient, so that all stop."""
+        # In half precision the gradient scaler skips steps with gradients that are too large.
         if (norm is None or self.half or bool(norm.isfinite())) and bool(total.isfinite()):
             return
-        kept = "" if self.folder is None else f" The checkpoints in {self.folder} are from before and intact."
+        kept = "" if self.folder is None else f" The checkpoints in {self.folder} are older and intact."
         raise TrainingError(
             f"epoch {progress.epoch}, batch {progress.batch}, step {progress.step}: the loss is {float(total):g} and "
             f"the norm of the gradient {math.nan if norm is None else float(norm):g}, at a learning rate of "
@@ -224,51 +218,45 @@ class _Loop:
             "or norm='batch', and look for extreme values among features and targets"
         )
 
-    def save(self, progress: Progress, best: Mapping[str, Tensor]) -> None:
-        """Write a checkpoint."""
-        if self.folder is not None and self.first:
-            checkpoint.save(self.folder, progress, self.net, best, self.own_optimiser, self.name)
-
     def begin(self, resume: bool) -> tuple[Progress, dict[str, Tensor]]:
-        """A new run, or the one in the folder as its newest whole checkpoint has it."""
+        """A new run, or that of the newest intact checkpoint in the folder."""
         if self.folder is None:
             return Progress(), {}
         self.folder.mkdir(parents=True, exist_ok=True)
         if not resume and any(self.folder.glob("checkpoint-*")):
             raise FileError(f"{self.folder}: there is a run already; resume it, or choose another folder")
-        found = checkpoint.load(self.folder, self.net, self.own_optimiser, self.name) if resume else None
+        found = checkpoint.load(self.folder, self.net, self.bare_optimiser, self.name) if resume else None
         progress, best = found or (Progress(), {})
         if self.first and progress.history:
-            # What a killed run wrote after its last checkpoint is cut off: it is about to be done again.
+            # Epochs after the last checkpoint of a killed run are repeated.
             write_history(self.folder / "history.csv", progress.history)
         elif self.first:
             (self.folder / "history.csv").unlink(missing_ok=True)
         return progress, best
 
 
-def _set_seed(seed: int, device: torch.device) -> None:
-    """Seed the random numbers of a step: on a CPU those of the CPU alone, since to note the seed for devices that may
-    come later takes PyTorch longer than a small layer.
+def _line(row: Mapping[str, float], epochs: int) -> str:
+    named = {"loss": "loss", "mae": "MAE", "accuracy": "accuracy"}
+    held = [f"{name} {row[f'validation_{key}']:.4g}" for key, name in named.items() if f"validation_{key}" in row]
+    shown = f"; validation {', '.join(held)}" if held else ""
+    return f"epoch {row['epoch']:.0f} of {epochs}: loss {row['train_loss']:.4g}{shown}"
+
+
+def _set_seed(seed: int, step: int, fabric: Fabric) -> None:
+    """Seed the random numbers of a step on this process.
+
+    On a CPU only the CPU's generator is seeded: ``torch.manual_seed`` also prepares for other devices, which takes
+    longer than a small layer.
     """
-    if device.type == "cpu":
-        torch.default_generator.manual_seed(seed)
+    number = int(np.random.SeedSequence([seed, step, fabric.global_rank]).generate_state(1)[0])
+    if fabric.device.type == "cpu":
+        torch.default_generator.manual_seed(number)
     else:
-        torch.manual_seed(seed)
-
-
-def _step_seed(seed: int, step: int, rank: int) -> int:
-    return int(np.random.SeedSequence([seed, step, rank]).generate_state(1)[0])
-
-
-def _over(fabric: Fabric, limit: float | None, seconds: float) -> bool:
-    """Whether the time is up, by the clock of the first process."""
-    if limit is None:
-        return False
-    return bool(fabric.broadcast(seconds > limit)) if fabric.world_size > 1 else seconds > limit
+        torch.manual_seed(number)
 
 
 def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe, seed: int) -> str:
-    """What identifies a run: settings and data. Initial weights follow from the seed."""
+    """Identifies a run by its settings and data; initial weights follow from the seed."""
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
     data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)

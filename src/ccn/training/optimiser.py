@@ -1,4 +1,4 @@
-"""Optimisers: made from a recipe, with a rate that is a function of the step alone."""
+"""Optimisers of a recipe, with a learning rate that is a function of the step alone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ __all__ = ["make_optimiser", "rate", "set_rate", "step_scales"]
 
 def make_optimiser(net: nn.Module, o: Optimiser) -> torch.optim.Optimizer:
     """The optimiser of a recipe for the network's parameters; biases and gains do not decay."""
-    decays = [p for p in net.parameters() if p.ndim > 1]
-    others = [p for p in net.parameters() if p.ndim <= 1]
     groups: list[dict[str, Any]] = [
-        {"params": decays, "weight_decay": o.weight_decay},
-        {"params": others, "weight_decay": 0.0},
+        {"params": [p for p in net.parameters() if p.ndim > 1], "weight_decay": o.weight_decay},
+        {"params": [p for p in net.parameters() if p.ndim <= 1], "weight_decay": 0.0},
     ]
     made: torch.optim.Optimizer
     if o.method == "sgd":
@@ -36,9 +34,9 @@ def make_optimiser(net: nn.Module, o: Optimiser) -> torch.optim.Optimizer:
 def step_scales(net: nn.Module) -> dict[nn.Parameter, Tensor]:
     """For the weights (out, contractions, in) of each layer the factor (contractions, 1) of its steps.
 
-    The weights of a contraction begin divided by the RMS s of what it adds up (`Aggregation.reset_parameters`).
-    A step of Adam has the length of the rate whatever the gradient; multiplied by 1/s it changes what the
-    layer puts out by one amount for every contraction, as if w = v / s were trained in v.
+    The initial weights of a contraction are divided by the RMS s of what it sums (`Aggregation.reset_parameters`).
+    The length of Adam's steps is the learning rate, whatever the gradient; multiplied by 1/s, a step changes the output
+    of the layer by the same amount for every contraction, as if w = v / s were trained in v.
     """
     found: dict[nn.Parameter, Tensor] = {}
     layers = [m for m in net.modules() if isinstance(m, Aggregation)]
@@ -67,7 +65,7 @@ def _scale_steps(optimiser: torch.optim.Optimizer, factors: dict[nn.Parameter, T
 
 
 def rate(o: Optimiser, step: int, steps: int) -> float:
-    """The learning rate of a step of a run of ``steps``: warm-up, then a fall to the final rate at the last step."""
+    """The learning rate of a step of ``steps``: warm-up, then decay to the final rate at the last step."""
     peak, warm = o.learning_rate, round(o.warmup * steps)
     assert peak is not None, "Recipe.for_task has a rate for the task"
     if step < warm:

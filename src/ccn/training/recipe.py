@@ -1,7 +1,7 @@
-"""Recipes: everything that decides how a network is made and trained, as plain values.
+"""Recipes: all settings of a network and its training, as plain values.
 
-A recipe is a frozen dataclass of a few frozen dataclasses, one per concern. Two have a name: ``paper``
-is that of Kondor et al. (2018) as far as they tell it, ``default`` our own choice.
+A recipe is a frozen dataclass of a few frozen dataclasses, one per concern. Two have a name: ``paper`` is that of
+Kondor et al. (2018) as far as they describe it, ``default`` is ours.
 
 >>> r = recipe("default", order=1, epochs=5)
 >>> r.network.order, r.training.epochs, r.optimiser.method
@@ -12,10 +12,10 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from ccn.errors import ConfigurationError
 from ccn.learning.plain import plain, unplain
@@ -23,37 +23,45 @@ from ccn.learning.settings import Features, Loss
 from ccn.settings import setting
 
 __all__ = [
-    "PAPER_WIDTHS",
-    "RECIPES",
-    "SECTIONS",
-    "Features",
-    "Network",
-    "Optimiser",
-    "Recipe",
-    "Training",
-    "from_dict",
-    "recipe",
-    "to_dict",
-]
+    "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training", "changed",
+    "from_dict", "recipe", "to_dict",
+]  # fmt: skip
 
 PAPER_WIDTHS = (4, 8, 16)
-"""Of level 0, to choose from on validation: the paper does not say which it had."""
+"""Channels of level 0, to choose from on validation: the paper does not give its number."""
+
+_RANGES: dict[str, tuple[tuple[str, ...], Callable[[Any], bool]]] = {
+    "not negative": (("levels", "least_steps"), lambda v: v >= 0),
+    "more than 0": (("growth", "learning_rate", "clip"), lambda v: v > 0),
+    "at least 0 and less than 1": (("dropout", "head_dropout", "warmup"), lambda v: 0 <= v < 1),
+    "at least 1": (("patience",), lambda v: v >= 1),
+    "an integer of at least 1": (("epochs", "batch_size", "members"), lambda v: type(v) is int and v >= 1),
+}
 
 
-def _check(right: bool, name: str, value: Any, must: str) -> None:
-    if not right:
-        raise ConfigurationError(f"{name}={value!r}: it must be {must}")
+class _Checked:
+    """A section whose values are checked: those of a Literal by its choices, numbers by their range."""
 
-
-def _choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    _check(value in choices, name, value, f"one of {', '.join(choices)}")
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for f in fields(self):  # type: ignore[arg-type]
+            value, must = getattr(self, f.name), ""
+            if value is None and f.default is None:
+                continue
+            if get_origin(hints[f.name]) is Literal and value not in (choices := get_args(hints[f.name])):
+                must = f"one of {', '.join(choices)}"
+            for range_, (names, holds) in _RANGES.items():
+                if f.name in names and not holds(value):
+                    must = range_
+            if must:
+                raise ConfigurationError(f"{f.name}={value!r}: it must be {must}")
 
 
 # A field that may be None has the default None: a TOML file has no null, so that such a field is left out there.
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(_Checked):
     """The options of :class:`ccn.CCN` that do not follow from the data.
 
     ``scheme`` maps a graph to its composition scheme, by default that of closed neighbourhoods, with parts limited by
@@ -79,13 +87,6 @@ class Network:
     scheme: Any = setting(None, "Composition scheme.", flags=())
     max_part: int | None = setting(None, "Size above which a part stops growing.")
 
-    def __post_init__(self) -> None:
-        _check(self.levels >= 0, "levels", self.levels, "not negative")
-        _check(self.growth > 0, "growth", self.growth, "more than 0")
-        for name in ("dropout", "head_dropout"):
-            value = getattr(self, name)
-            _check(value is None or 0 <= value < 1, name, value, "at least 0 and less than 1")
-
     def widths(self) -> list[int]:
         """Channels of each level 0..levels."""
         if not isinstance(self.channels, int):
@@ -94,7 +95,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Optimiser:
+class Optimiser(_Checked):
     """The optimiser and its learning rate schedule.
 
     ``scaled`` is for optimisers of Adam's kind, which move all weights by the same amount: too much for contractions
@@ -111,17 +112,9 @@ class Optimiser:
     scaled: bool = setting(False, "Scale the updates of each weight by its initial size.")
     clip: float | None = setting(None, "Maximum norm of the gradient.")
 
-    def __post_init__(self) -> None:
-        _choose("method", self.method, ("sgd", "adamw"))
-        _choose("schedule", self.schedule, ("constant", "linear", "cosine"))
-        rate = self.learning_rate
-        _check(rate is None or rate > 0, "learning_rate", rate, "more than 0")
-        _check(0 <= self.warmup < 1, "warmup", self.warmup, "at least 0 and less than 1")
-        _check(self.clip is None or self.clip > 0, "clip", self.clip, "more than 0")
-
 
 @dataclass(frozen=True)
-class Training:
+class Training(_Checked):
     """Epochs, loss, early stopping and the size of the ensemble.
 
     The regression loss is that of targets scaled to mean 0 and deviation 1; classification has cross-entropy. Where
@@ -140,18 +133,8 @@ class Training:
     )
     members: int = setting(1, "Networks in the ensemble, trained from different seeds.")
 
-    def __post_init__(self) -> None:
-        _choose("loss", self.loss, ("mse", "mae", "huber"))
-        _choose("keep", self.keep, ("best", "last"))
-        for name in ("epochs", "batch_size", "members"):
-            value = getattr(self, name)
-            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            _check(whole, name, value, "a whole number of at least 1")
-        _check(self.patience is None or self.patience >= 1, "patience", self.patience, "at least 1")
-        _check(self.least_steps is None or self.least_steps >= 0, "least_steps", self.least_steps, "not negative")
-
     def passes(self, batches: int) -> tuple[int, int | None]:
-        """Epochs and patience for an epoch of so many batches.
+        """Epochs and patience if an epoch has this number of batches.
 
         Example:
             >>> Training(epochs=30, least_steps=1500, patience=10).passes(batches=5)
@@ -175,27 +158,21 @@ class Recipe:
     def override(self, **settings: Any) -> Recipe:
         """The recipe with some fields replaced, by their names or as ``section__field``.
 
-        Epochs that are asked for are so many epochs, whatever the least number of steps was; and patience that is asked
-        for waits for a better epoch, which then is kept.
+        A number of epochs replaces the minimum number of steps too, and patience implies ``keep="best"``, unless those
+        are given as well.
         """
-        made = self
-        named = {_home(key)[1]: value for key, value in settings.items()}
-        follows: dict[str, Any] = {"least_steps": 0} if "epochs" in named else {}
-        follows |= {"keep": "best"} if named.get("patience") is not None else {}
-        settings = {**{k: v for k, v in follows.items() if k not in named}, **settings}
-        for key, value in settings.items():
-            section, name = _home(key)
-            part = getattr(made, section)
-            value = _as_field(value)
-            try:
-                changed = replace(part, **{name: value})
-            except TypeError as error:
-                raise ConfigurationError(f"{name}={value!r}: {error}") from None
-            made = replace(made, **{section: changed})
-        return made
+        found = {_home(key): value for key, value in settings.items()}
+        given = {name for _, name in found}
+        if "epochs" in given and "least_steps" not in given:
+            found["training", "least_steps"] = 0
+        if found.get(("training", "patience")) is not None and "keep" not in given:
+            found["training", "keep"] = "best"
+        sections = {s: {name: v for (of, name), v in found.items() if of == s} for s in SECTIONS}
+        parts = {s: changed(getattr(self, s), s, values) for s, values in sections.items()}
+        return replace(self, **parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for a file; :func:`from_dict` is the way back."""
+        """Plain data for a file, the inverse of :func:`from_dict`."""
         return to_dict(self)
 
     def get(self, key: str) -> Any:
@@ -216,7 +193,7 @@ class Recipe:
         return self.override(**{k: v for k, v in task.items() if self.get(k) is None})
 
 
-# Classes are soon known by heart, and dropout helps; numbers it only blurs.
+# Classification overfits quickly, so that dropout helps; it hurts regression.
 _CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5, "least_steps": 300}
 _NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.0, "least_steps": 1500}
 
@@ -224,14 +201,14 @@ RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
         name="paper",
         features=Features(molecules="element", vertices="histograms"),
-        # The paper does not say how its last layers read the root. Chosen on validation; docs/results.md tells how.
+        # The paper does not say how its last layers read the root. Chosen on validation, see docs/results.md.
         network=Network(
             channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_norm="batch", head_dropout=0.0
         ),
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
     ),
-    # Chosen on validation parts of NCI1 and HCEP; docs/results.md tells how.
+    # Chosen on validation parts of NCI1 and HCEP, see docs/results.md.
     "default": Recipe(
         name="default",
         features=Features(molecules="compact", vertices="auto"),
@@ -244,6 +221,7 @@ RECIPES: dict[str, Recipe] = {
 
 SECTIONS = {"features": Features, "network": Network, "optimiser": Optimiser, "training": Training}
 _HOME = {f.name: section for section, kind in SECTIONS.items() for f in fields(kind)}
+Part = TypeVar("Part")
 
 
 def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
@@ -264,32 +242,41 @@ def to_dict(r: Recipe) -> dict[str, Any]:
     return {"name": r.name, **{name: section(getattr(r, name)) for name in SECTIONS}}
 
 
-def from_dict(data: Mapping[str, Any], base: Recipe | None = None) -> Recipe:
-    """The recipe that :func:`to_dict` wrote; what is left out is as in ``base``, or as the fields say."""
-    made = Recipe(name=str(data.get("name", "default"))) if base is None else base
-    # A recipe that was written whole says all of itself: its epochs are not asked for in place of others.
-    settings: dict[str, Any] = {"training__least_steps": None} if base is None else {}
+def from_dict(data: Mapping[str, Any]) -> Recipe:
+    """The recipe that :func:`to_dict` wrote; fields that are left out have their defaults."""
     for section, values in data.items():
-        if section == "name":
-            continue
-        if section not in SECTIONS or not isinstance(values, Mapping):
-            raise ConfigurationError(f"[{section}] is no part of a recipe; its parts are {', '.join(SECTIONS)}")
-        settings.update({f"{section}__{name}": value for name, value in values.items()})
-    return made.override(**settings)
+        if section != "name" and not (section in SECTIONS and isinstance(values, Mapping)):
+            raise ConfigurationError(f"[{section}] is not a section of a recipe; those are {', '.join(SECTIONS)}")
+    parts: dict[str, Any] = {s: changed(kind(), s, data.get(s, {})) for s, kind in SECTIONS.items()}
+    return Recipe(str(data.get("name", "default")), **parts)
 
 
-def _as_field(value: Any) -> Any:
-    return unplain(value) if isinstance(value, list | tuple | Mapping) else value
+def changed(part: Part, section: str, values: Mapping[str, Any]) -> Part:
+    """A section of settings with some fields replaced, by values as they are in Python or in a file."""
+    known = [f.name for f in fields(part)]  # type: ignore[arg-type]
+    given = {_known(f"{section}.{name}", known): value for name, value in values.items()}
+    given = {k: unplain(v) if isinstance(v, list | tuple | Mapping) else v for k, v in given.items()}
+    try:
+        return replace(part, **given)  # type: ignore[type-var]
+    except TypeError as error:
+        raise ConfigurationError(f"[{section}] {given}: {error}") from None
 
 
 def _home(key: str) -> tuple[str, str]:
     """The section and the field that a setting means: ``epochs``, ``training.epochs`` or ``training__epochs``."""
-    section, _, name = key.replace("__", ".").rpartition(".")
-    names = [f.name for f in fields(SECTIONS[section])] if section in SECTIONS else list(_HOME)
-    if name not in names or (section and section not in SECTIONS):
-        near = get_close_matches(name, names, n=1)
-        raise ConfigurationError(
-            f"{key.replace('__', '.')}: a recipe has no such field; "
-            + (f"did you mean {near[0]}?" if near else f"choose from {names}")
-        )
+    key = key.replace("__", ".")
+    section, _, _ = key.rpartition(".")
+    name = _known(key, [f.name for f in fields(SECTIONS[section])] if section in SECTIONS else list(_HOME))
+    if section and section not in SECTIONS:
+        raise ConfigurationError(f"{key}: not a section of a recipe; those are {', '.join(SECTIONS)}")
     return section or _HOME[name], name
+
+
+def _known(key: str, names: list[str]) -> str:
+    """The field that ``section.field`` or ``field`` names; an error suggests the nearest if there is none."""
+    name = key.rpartition(".")[2]
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose from {', '.join(names)}"
+        raise ConfigurationError(f"{key}: there is no such setting; {hint}")
+    return name

@@ -68,11 +68,11 @@ def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, tabl
         embed_file(model, str(table), out, replace(ONE, tell=stop))
     with (tmp_path / f"{name}.part").open("ab") as part:
         part.write(b"half")
-    done, width = embed_file(model, str(table), out, replace(ONE, resume=True))
+    done = embed_file(model, str(table), out, replace(ONE, resume=True))
     assert (done.rows, done.before, done.without) == (31, 14, 1)
     assert [p.name for p in tmp_path.iterdir()] == [name]
     found = numbers(out)
-    assert found.shape == (31, width)
+    assert found.shape == (31, done.width)
     assert np.isnan(found[-1]).all()
     np.testing.assert_allclose(found[:-1], net.transform(SMILES), rtol=1e-5)
 

@@ -1,0 +1,52 @@
+"""Answers: cells of each kind of task, and reasons for rows that have none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccn.errors import CCNError, ConfigurationError
+from ccn.graphs.pack import Pack
+from ccn.learning.model import Model, Prediction
+from ccn.runs.answers import Question, cells, columns
+
+
+def test_classes_have_a_name_and_probabilities(classes: Model) -> None:
+    assert columns(classes) == ("y_pred", "y_prob_alcohol", "y_prob_amine")
+    p = np.array([[0.25, 0.75], [1.0, 0.0]])
+    assert cells(classes, Prediction(p, 0 * p)) == [["amine", "0.25", "0.75"], ["alcohol", "1", "0"]]
+
+
+def test_rows_without_a_molecule_have_a_reason(classes: Model) -> None:
+    texts = ["CO", "C1", "CN"]
+    for question in (Question(), Question(embedding=True)):
+        values, reasons = question.answer(classes, classes.inputs.parse(texts, classes.fitted.reads_edges), 3)
+        assert [bool(reason) for reason in reasons] == [False, True, False]
+        assert len(values[0]) == len(question.names(classes)) - 1
+
+
+def test_a_row_that_fails_does_not_spoil_the_others(classes: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    predict = Model.predict
+
+    def fails(self: Model, graphs: Pack) -> Prediction:
+        if (graphs.sizes == 2).any():
+            raise CCNError("two atoms")
+        return predict(self, graphs)
+
+    monkeypatch.setattr(Model, "predict", fails)
+    parsed = classes.inputs.parse(["CO", "CCO", "CCN"], classes.fitted.reads_edges)
+    values, reasons = Question().answer(classes, parsed, 3)
+    assert reasons == ["two atoms", "", ""]
+    assert [bool(row[0]) for row in values] == [False, True, True]
+
+
+def test_what_a_model_cannot_answer_is_refused_before_the_first_row(classes: Model) -> None:
+    Question().check(classes)
+    with pytest.raises(ConfigurationError, match=r"--interval 0\.9"):
+        Question(interval=0.9).check(classes)
+    other: Any = type("Other", (), {"embedding_width": 0})()
+    with pytest.raises(ConfigurationError, match="ridge"):
+        Question(embedding=True).check(replace(classes, fitted=other, method="ridge"))

@@ -1,0 +1,53 @@
+"""The data of a run: what is read, how it is split, and what cannot be learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ccn.errors import ConfigurationError, DataError
+from ccn.runs.config import resolve
+from ccn.runs.data import divide, read_data
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("data") / "t.csv"
+    kinds = ["a", "b", "a", "b", "b"]
+    lines = [f"{'C' * (i + 1)}O,{i}.5,{kinds[i % 5]},x,{i % 3},{i % 2 + 1}\n" for i in range(40)]
+    path.write_text("smiles,y,kind,same,p,q\n" + "".join(lines))
+    return str(path)
+
+
+def test_a_regression_reserves_rows_for_calibration(table: str) -> None:
+    config = resolve(table, {"data": {"target_columns": ["y"]}, "splitting": {"fractions": (0.5, 0.25, 0.25)}})
+    split, examples = divide(read_data(config), config)
+    assert examples.sizes == {"train": 20, "validation": 5, "calibration": 5}
+    assert len(split.test) == 10
+
+
+def test_classes_are_stratified(table: str) -> None:
+    given: dict[str, dict[str, Any]] = {
+        "data": {"target_columns": ["kind"]},
+        "splitting": {"fractions": (0.5, 0.25, 0.25)},
+    }
+    config = resolve(table, given)
+    split, examples = divide(read_data(config), config)
+    assert examples.sizes["calibration"] == 0
+    for rows in (split.train, split.validation, split.test):
+        assert np.mean(examples.targets[rows] == 1) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(("targets", "fact"), [(["same"], "'same'.*'x'"), (["p", "q"], "--target")])
+def test_what_cannot_be_learned_is_named(table: str, targets: list[str], fact: str) -> None:
+    config = resolve(table, {"data": {"target_columns": targets, "task": "classification"}})
+    with pytest.raises(DataError, match=fact):
+        read_data(config)
+
+
+def test_a_split_by_column_needs_the_column(table: str) -> None:
+    config = resolve(table, {"data": {"target_columns": ["y"]}, "splitting": {"split": "column"}})
+    with pytest.raises(ConfigurationError, match="--split-column"):
+        divide(read_data(config), config)
