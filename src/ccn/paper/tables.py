@@ -11,8 +11,7 @@ from statistics import fmean
 from ccn.errors import ConfigurationError
 from ccn.paper import notes
 from ccn.paper.cells import FLOOR, SPLITS, TABLES
-from ccn.paper.comparison import Table, compare
-from ccn.paper.quoted import Quoted, paper_notes, quoted
+from ccn.paper.comparison import Quoted, Table, compare, paper_notes, quoted
 from ccn.paper.records import Record
 
 __all__ = ["NAMES", "table"]
