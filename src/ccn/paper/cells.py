@@ -61,13 +61,7 @@ _SECONDS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on one split of a data set.
-
-    Attributes:
-        seed: random seed of the method.
-        options: options of the method that replace those of the experiment.
-
-    """
+    """A method, with its random seed, on one split of a data set; ``options`` replace those of the experiment."""
 
     table: str
     dataset: str
@@ -83,7 +77,6 @@ class Cell:
 
     @property
     def metric(self) -> str:
-        """What is measured."""
         return METRICS[self.table]
 
     def file(self, results: Path) -> Path:
@@ -92,10 +85,9 @@ class Cell:
 
     def record(self, status: Status, seconds: float, **more: Any) -> Record:
         """A record of this cell."""
-        empty: dict[str, Any] = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
-        where: dict[str, Any] = {"dataset": self.dataset, "method": self.method, "split": self.split, "seed": self.seed}
-        how: dict[str, Any] = {"status": status, "metric": self.metric, "seconds": seconds, "version": __version__}
-        return Record(**where, **how, **(empty | more))
+        empty = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
+        how: dict[str, Any] = {"seconds": seconds, "seed": self.seed, "version": __version__, **empty, **more}
+        return Record(*self.key, status, self.metric, **how)
 
 
 def cells(
@@ -173,7 +165,7 @@ def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]
 
 
 def _methods(dataset: str) -> list[str]:
-    """All methods that can be run on a data set."""
+    """All methods that can run on a data set."""
     if dataset in TABLES["expressivity"]:
         return [*WL_TESTS, *RANDOM_NETWORKS]
     found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]

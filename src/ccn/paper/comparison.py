@@ -86,8 +86,8 @@ class Table:
     """Methods on items.
 
     Attributes:
-        figures: by (item, method).
         form: format of numbers.
+        figures: by (item, method).
         across: methods are columns and items rows, rather than the other way round.
         labels: of items and methods, where they differ from their names.
         notes: printed below the table.
@@ -96,10 +96,10 @@ class Table:
 
     name: str
     title: str
-    items: tuple[str, ...]
-    methods: tuple[str, ...]
-    figures: Mapping[tuple[str, str], Figure]
     form: str
+    items: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    figures: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
     across: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -21,15 +21,13 @@ from dataclasses import asdict
 
 from ccn.files import json_safe
 from ccn.paper.cells import Cell
-from ccn.paper.experiment import run_cell
 from ccn.paper.records import Record
 
 __all__ = ["stop", "work"]
 
 _BEGAN = "began\n"  # the answer once the data are read
-_idle: list[_Process] = []
 _all: set[_Process] = set()
-_lock = threading.Lock()  # of both: several threads take processes and give them back
+_of_thread = threading.local()  # its ``process``, which runs one cell after another
 
 
 class _Process:
@@ -97,34 +95,28 @@ class _Process:
 
 
 def work(cell: Cell, limit: float | None, threads: int) -> Record:
-    """Run a cell in an idle process, or in a new one."""
-    with _lock:
-        process = next((p for p in _idle if p.threads == threads), None)
-        if process is None:
-            process = _Process(threads)
-            _all.add(process)
-        else:
-            _idle.remove(process)
+    """Run a cell in the process of this thread."""
+    process: _Process | None = getattr(_of_thread, "process", None)
+    if process is None or process not in _all or process.threads != threads:
+        if process is not None:
+            _end(process)
+        process = _of_thread.process = _Process(threads)
+        _all.add(process)
     record = process.run(cell, limit)
-    with _lock:
-        usable = process in _all and process.process.poll() is None and record.status != "timeout"
-        if usable:
-            _idle.append(process)
-        else:
-            _all.discard(process)
-    if not usable:
-        process.end()
+    if record.status == "timeout" or process.process.poll() is not None:
+        _end(process)
     return record
 
 
 def stop() -> None:
     """End all processes."""
-    with _lock:
-        ended = list(_all)
-        _idle.clear()
-        _all.clear()
-    for process in ended:
-        process.end()
+    for process in list(_all):
+        _end(process)
+
+
+def _end(process: _Process) -> None:
+    _all.discard(process)
+    process.end()
 
 
 def _serve(threads: int) -> None:
@@ -146,6 +138,7 @@ def _serve(threads: int) -> None:
     threading.Thread(target=listen, daemon=True).start()
     import torch
 
+    from ccn.paper.experiment import run_cell
     from ccn.training.machine import keep_memory
 
     keep_memory()
