@@ -15,42 +15,34 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
 from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
-from ccn.methods.kernels.bags import Bag, graph_of, name, tally
+from ccn.methods.kernels.bags import Bag, edges, graph_of, name, tally
 from ccn.methods.kernels.kernel import BagKernel
 
 __all__ = ["Graphlet", "graphlets", "induced_counts"]
 
-Edges = tuple[tuple[int, int], ...]
+Edges = list[tuple[int, int]]
 Floats = NDArray[np.float64]
-_GRAPHLETS: dict[int, tuple[Edges, ...]] = {
-    3: ((), ((0, 1),), ((0, 1), (1, 2)), ((0, 1), (1, 2), (0, 2))),
+_GRAPHLETS = {
+    3: ("", "01", "01 12", "01 12 02"),
     4: (
-        (),
-        ((0, 1),),
-        ((0, 1), (1, 2)),
-        ((0, 1), (2, 3)),
-        ((0, 1), (0, 2), (0, 3)),
-        ((0, 1), (1, 2), (0, 2)),
-        ((0, 1), (1, 2), (2, 3)),
-        ((0, 1), (1, 2), (2, 3), (0, 3)),
-        ((0, 1), (1, 2), (0, 2), (0, 3)),
-        ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2)),
-        ((0, 1), (1, 2), (2, 3), (0, 3), (0, 2), (1, 3)),
+        *("", "01", "01 12", "01 23", "01 02 03", "01 12 02", "01 12 23", "01 12 23 03", "01 12 02 03"),
+        *("01 12 23 03 02", "01 12 23 03 02 13"),
     ),
 }
 
 
-def graphlets(size: int) -> tuple[Edges, ...]:
+def graphlets(size: int) -> list[Edges]:
     """The edges of every graph of 3 or 4 vertices, one per isomorphism class, in the order of the counts."""
     if size not in _GRAPHLETS:
         raise ConfigurationError(f"size={size!r}: choose 3 or 4, the sizes of graphlets that are counted")
-    return _GRAPHLETS[size]
+    return [[(int(pair[0]), int(pair[1])) for pair in text.split()] for text in _GRAPHLETS[size]]
 
 
 @cache
@@ -76,9 +68,7 @@ def _copies(pack: Pack, size: int) -> Floats:
     def over(values: Floats, where: NDArray[np.int64]) -> Floats:
         return np.bincount(where, values, minlength=graphs).astype(np.float64)
 
-    upper = a.tocoo()
-    once = upper.row < upper.col
-    u, v = upper.row[once], upper.col[once]
+    u, v, _ = edges(pack)
     common = a[u].multiply(a[v]).tocsr()  # (edges, vertices) the common neighbours of each edge's ends
     on_edge = np.asarray(common.sum(axis=1)).reshape(-1)  # triangles on each edge
     edge_graph = graph[u]
@@ -115,17 +105,6 @@ def induced_counts(pack: Pack, size: int) -> NDArray[np.int64]:
     return np.asarray(np.rint(_copies(pack, size) @ inverse.T), dtype=np.int64)
 
 
-@cache
-def _connected(size: int) -> NDArray[np.bool_]:
-    def joined(edges: Edges) -> bool:
-        reached = {0}
-        for _ in range(size):
-            reached |= {x for e in edges if reached & set(e) for x in e}
-        return len(reached) == size
-
-    return np.array([joined(edges) for edges in graphlets(size)])
-
-
 @dataclass(frozen=True)
 class Graphlet(BagKernel):
     """Frequencies of the graphlets of ``size`` vertices, 3 or 4; labels are ignored.
@@ -139,7 +118,8 @@ class Graphlet(BagKernel):
     def see(self, graphs: Pack) -> Bag:
         counts = induced_counts(graphs, self.size).astype(np.float64)
         if self.connected:
-            counts = counts * _connected(self.size)
+            drawn = [nx.Graph(graphlet) for graphlet in graphlets(self.size)]
+            counts *= [len(g) == self.size and nx.is_connected(g) for g in drawn]
         counts /= np.maximum(counts.sum(axis=1, keepdims=True), 1)
         graph, which = np.nonzero(counts)
         return tally(graph, name(which), len(graphs), counts[graph, which])

@@ -1,0 +1,134 @@
+"""Kernels that count by label: refined labels of vertices, shortest paths, walks.
+
+* Weisfeiler-Lehman: subtree and edge (Shervashidze et al. 2011), optimal assignment (Kriege et al. 2016). Every vertex
+  begins with its label; in each round its new label is its old one together with the multiset of its neighbours'
+  labels. The kernels compare the labels of rounds 0 to ``depth``.
+* Shortest paths (Borgwardt and Kriegel 2005): pairs of vertices by their labels and their distance.
+* The p-step random walk kernel (Gaertner 2003): walks of up to p steps with the same sequence of labels. On the product
+  graph, whose vertices are the pairs (u, v) with equal labels, it is ``sum_k discount^k 1' W^k 1``. A walk there is a
+  walk in each graph with the same labels, so the kernel is the inner product of the counts of walks by label sequence,
+  and the product graph is never built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ccn.features.histograms import blocks, spheres
+from ccn.features.vertices import neighbours
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import ranges
+from ccn.methods.kernels.bags import Bag, edge_names, edges, graph_of, mix, name, pair_names, tally, unary, vertex_names
+from ccn.methods.kernels.kernel import BagKernel
+
+__all__ = ["WL", "RandomWalk", "ShortestPath", "WLEdge", "WLOptimalAssignment"]
+
+
+def _refinements(pack: Pack, depth: int) -> Iterator[NDArray[np.uint64]]:
+    """(vertices,) the labels of rounds 0, 1, .., depth."""
+    a, label = neighbours(pack), vertex_names(pack)
+    yield label
+    for _ in range(depth):
+        # A sum of mixed names stands for the multiset; sums wrap around, so that differences of running sums are exact.
+        total = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(mix(label)[a.indices], dtype=np.uint64)])
+        label = name(label, total[a.indptr[1:]] - total[a.indptr[:-1]])
+        yield label
+
+
+@dataclass(frozen=True)
+class WL(BagKernel):
+    """The number of pairs of equal labels of rounds 0 to ``depth``.
+
+    Example:
+        >>> from ccn import Graph
+        >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
+        >>> WL(depth=1).gram([path, triangle], normalise=False).tolist()
+        [[14.0, 12.0], [12.0, 18.0]]
+
+    """
+
+    depth: int = 3
+
+    def see(self, graphs: Pack) -> Bag:
+        # Equal labels of different rounds have different names.
+        keys = [name(i, label) for i, label in enumerate(_refinements(graphs, self.depth))]
+        return tally(np.tile(graph_of(graphs), self.depth + 1), np.concatenate(keys), len(graphs))
+
+
+@dataclass(frozen=True)
+class WLOptimalAssignment(WL):
+    """The best pairing of vertices by the labels of rounds 0 to ``depth``.
+
+    The similarity of two vertices is the number of rounds in which their labels agree, and the kernel is the largest
+    sum of similarities over all pairings of the vertices of two graphs. Refinement makes the labels a tree, and the
+    best pairing takes ``min(count_g, count_h)`` pairs at every label: the histogram intersection over all rounds.
+    """
+
+    def see(self, graphs: Pack) -> Bag:
+        return unary(super().see(graphs))
+
+
+@dataclass(frozen=True)
+class WLEdge(BagKernel):
+    """The number of pairs of edges whose ends have the same labels, over rounds 0 to ``depth``.
+
+    With ``edge_labels`` the features of the edges must be equal too, for undirected graphs without loops.
+    """
+
+    depth: int = 3
+    edge_labels: bool = False
+
+    def see(self, graphs: Pack) -> Bag:
+        u, v, once = edges(graphs)
+        edge = edge_names(graphs)[once] if self.edge_labels else np.zeros(len(u), dtype=np.uint64)
+        keys = [pair_names(i, label, u, v, edge) for i, label in enumerate(_refinements(graphs, self.depth))]
+        return tally(np.tile(graph_of(graphs)[u], self.depth + 1), np.concatenate(keys), len(graphs))
+
+
+@dataclass(frozen=True)
+class ShortestPath(BagKernel):
+    """Unordered pairs of connected vertices in common, with the same two labels at the same distance.
+
+    ``reach`` is the largest distance considered, by default any.
+    """
+
+    reach: int | None = None
+
+    def see(self, graphs: Pack) -> Bag:
+        a, label, graph = neighbours(graphs), vertex_names(graphs), graph_of(graphs)
+        reach = int(graphs.sizes.max(initial=1)) if self.reach is None else self.reach
+        found, keys = [graph[:0]], [label[:0]]
+        for block in blocks(graphs.sizes):
+            for distance, reached in enumerate(spheres(a, block, reach)):
+                u = np.repeat(np.arange(block.start, block.stop), np.diff(reached.indptr))
+                v = reached.indices
+                u, v = u[u < v], v[u < v]
+                found.append(graph[u])
+                keys.append(pair_names(distance, label, u, v))
+        return tally(np.concatenate(found), np.concatenate(keys), len(graphs))
+
+
+@dataclass(frozen=True)
+class RandomWalk(BagKernel):
+    """Walks of 0 to ``steps`` steps in common, those of k steps weighted with ``discount ** k``."""
+
+    steps: int = 3
+    discount: float = 0.1
+
+    def see(self, graphs: Pack) -> Bag:
+        a, label, graph = neighbours(graphs), vertex_names(graphs), graph_of(graphs)
+        degree = np.diff(a.indptr)
+        ends = tally(np.arange(len(label)), name(label), len(label))  # walks by their last vertex
+        found = [(graph, ends.key, ends.count)]
+        for k in range(1, self.steps + 1):
+            times = degree[ends.graph].astype(np.int64)
+            to = a.indices[ranges(a.indptr[ends.graph].astype(np.int64), times)]
+            key = name(np.repeat(ends.key, times), label[to])
+            ends = tally(to, key, len(label), np.repeat(ends.count, times))
+            found.append((graph[ends.graph], ends.key, ends.count * self.discount ** (k / 2)))
+        of, keys, counts = (np.concatenate(column) for column in zip(*found, strict=True))
+        return tally(of, keys, len(graphs), counts)
