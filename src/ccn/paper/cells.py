@@ -16,18 +16,7 @@ from ccn.methods.registry import METHODS as _REGISTERED
 from ccn.paper.records import METRICS, Key, Record, Status
 from ccn.version import __version__
 
-__all__ = [
-    "FLOOR",
-    "METHODS",
-    "RANDOM_NETWORKS",
-    "SPLITS",
-    "TABLES",
-    "WL_TESTS",
-    "Cell",
-    "cells",
-    "cost",
-    "parse_methods",
-]
+__all__ = ["FLOOR", "METHODS", "RANDOM_NETWORKS", "SPLITS", "TABLES", "WL_TESTS", "Cell", "cells", "parse_methods"]
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
@@ -72,19 +61,23 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What identifies the cell among the records."""
         return self.dataset, self.method, self.split
 
     @property
     def metric(self) -> str:
         return METRICS[self.table]
 
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes, in arbitrary units."""
+        seconds = next((seconds for seconds, methods in _SECONDS.items() if self.method in methods), 30.0)
+        return seconds * _GRAPHS.get(self.dataset, 500) / 1000
+
     def file(self, results: Path) -> Path:
         """The file of its record in a results folder."""
         return results / self.table / f"{self.dataset.replace(' ', '-')}.jsonl"
 
     def record(self, status: Status, seconds: float, **more: Any) -> Record:
-        """A record of this cell."""
         empty = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
         how: dict[str, Any] = {"seconds": seconds, "seed": self.seed, "version": __version__, **empty, **more}
         return Record(*self.key, status, self.metric, **how)
@@ -122,13 +115,7 @@ def cells(
             f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, and other "
             "data sets have split 0 only"
         )
-    return sorted(made, key=cost)
-
-
-def cost(cell: Cell) -> float:
-    """Roughly how long a cell takes, in arbitrary units."""
-    seconds = next((seconds for seconds, methods in _SECONDS.items() if cell.method in methods), 30.0)
-    return seconds * _GRAPHS.get(cell.dataset, 500) / 1000
+    return sorted(made, key=lambda cell: cell.cost)
 
 
 def parse_methods(text: str) -> list[str]:
