@@ -35,8 +35,9 @@ def grid(values: Mapping[str, Any], known: Iterable[str] | None = None) -> list[
         [{'depth': 2, 'C': 1.0}, {'depth': 2, 'C': 10.0}]
 
     """
-    for name in values if known is not None else ():
-        if name not in (names := list(known or ())):
+    names = list(values if known is None else known)
+    for name in values:
+        if name not in names:
             raise ConfigurationError(f"settings: there is no {name!r}; choose from {', '.join(names) or 'none'}")
     lists = [v if isinstance(v, list | tuple | range | np.ndarray) else (v,) for v in values.values()]
     points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
@@ -68,13 +69,12 @@ def success(y: Floats, predicted: Floats, *, classification: bool) -> float:
     return float(np.mean(y == predicted)) if classification else -float(np.mean(np.abs(y - predicted)))
 
 
-def best(points: Sequence[dict[str, Any]], judge: Callable[[dict[str, Any]], float]) -> tuple[dict[str, Any], float]:
-    """The point of the largest mean success and what it is; the first of several."""
+def best(points: Sequence[dict[str, Any]], judge: Callable[[dict[str, Any]], float]) -> dict[str, Any]:
+    """The point of the largest mean success, the first of several; one alone is not judged."""
     if len(points) == 1:
-        return points[0], float("nan")
+        return points[0]
     found = [judge(point) for point in points]
-    at = int(np.argmax([-np.inf if np.isnan(x) else x for x in found]))
-    return points[at], found[at]
+    return points[int(np.argmax([-np.inf if np.isnan(x) else x for x in found]))]
 
 
 def joined(task: Task, each: Sequence[Floats]) -> Floats:

@@ -15,7 +15,7 @@ from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
 from ccn.methods.choice import MANY, Round, best, grid, joined, rounds, success
-from ccn.methods.kernels.bags import Bag, Names, edges, graph_of, matrices, name, pair_names, tally, vertex_names
+from ccn.methods.kernels.bags import Bag, Names, edges, graph_of, name, pair_names, tally, vertex_names
 from ccn.methods.method import Method, Outcome
 from ccn.methods.objects import from_tensor, need_skops, to_tensor
 from ccn.training.execution import Execution
@@ -145,12 +145,11 @@ class FittedCounts(Fitted):
 
 
 def _counts(bag: Bag, columns: Names) -> Floats:
-    """(graphs, columns) counts of what the training rows have."""
+    """(graphs, columns) counts of what the training rows have, whose names are sorted."""
     known = np.isin(bag.key, columns)
-    kept = Bag(bag.graph[known], bag.key[known], bag.count[known], bag.graphs)
-    # One more bag, with every column, so that the columns are always the same.
-    every = Bag(np.zeros(len(columns), dtype=np.int64), columns, np.ones(len(columns)), 1)
-    return np.asarray(matrices(kept, every)[0].toarray())
+    out = np.zeros((bag.graphs, len(columns)))
+    out[bag.graph[known], np.searchsorted(columns, bag.key[known])] = bag.count[known]
+    return out
 
 
 def _guess(model: Any, x: Floats, *, linear: bool) -> Floats:
@@ -202,7 +201,7 @@ class CountFeatures(Method):
                     right.append(success(y[held], found, classification=self.classification))
                 return float(np.mean(right))
 
-            point, _ = best(points, judge)
+            point = best(points, judge)
             there = np.flatnonzero(~np.isnan(column[:train]))
             models.append(self._model(point, x[there], column[there], task))
             chosen.append(point)

@@ -247,7 +247,7 @@ class KernelMachine(Method):
                 k = gram(point)[1]
                 return float(np.mean([self._try(k, y, rows, held, point["C"]) for rows, held in parts]))
 
-            point, _ = best(points, judge)
+            point = best(points, judge)
             kernel, k = gram(point)
             known = support[~np.isnan(column[support])]
             svm = self._svm(point["C"]).fit(k[np.ix_(known, known)].astype(np.float64), column[known])

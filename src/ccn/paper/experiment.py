@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ccn.datasets import Dataset, load
-from ccn.datasets.splits import Split, random_split, stratified_split
+from ccn.datasets.splits import random_split, stratified_split
 from ccn.errors import DataError, FileError
 from ccn.files import cache_folder, digest
 from ccn.graphs.pack import Pack
@@ -83,7 +83,9 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     reads = method.reads()
     molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
     data = _data(cell.dataset, **molecules)
-    split = _split(data, cell)
+    seed = (0, cell.split)  # as in paper_splits
+    labels = data.targets[:, 0]
+    split = stratified_split(labels, seed=seed) if cell.table == "kernels" else random_split(len(data), seed=seed)
     began()
     start = time.monotonic()
     folder = cache_folder() / "cells" / digest(repr(cell), repr(method))[:16]
@@ -95,16 +97,9 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     config = {"options": options, "rows": rows, **molecules, "chosen": plain([dict(c) for c in outcome.chosen])}
     if isinstance(fitted, FittedNetworks):
         config |= {"recipe": plain(fitted.recipe), "targets": "one network for all", "epochs": len(outcome.history[0])}
-    record = cell.record(
-        "done",
-        time.monotonic() - start + outcome.earlier,
-        validation=_validation(cell.metric, model, scale),
-        test=test[cell.metric],
-        config=config,
-        details=details,
-    )
+    found = {"validation": _validation(cell.metric, model, scale), "test": test[cell.metric], "details": details}
     shutil.rmtree(folder, ignore_errors=True)
-    return record
+    return cell.record("done", time.monotonic() - start + outcome.earlier, config=config, **found)
 
 
 def _fit(method: Method, examples: Examples, folder: Path) -> tuple[Model, Outcome]:
@@ -127,12 +122,6 @@ def _data(name: str, **options: Any) -> Dataset:
     data = load(name, draw=50_000 if name == "HCEP" else None, **options)
     # Without the rows that were not drawn: what is shared by all splits is shared by these graphs.
     return replace(data, graphs=data.pack.compact())
-
-
-def _split(data: Dataset, cell: Cell) -> Split:
-    if cell.table == "kernels":
-        return stratified_split(data.targets[:, 0], seed=(0, cell.split))  # one of paper_splits
-    return random_split(len(data), seed=(0, cell.split))
 
 
 def _validation(metric: str, model: Model, scale: Floats) -> float:
