@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ccn.methods.kernels.counting import WL, RandomWalk, ShortestPath, WLEdge, WLOptimalAssignment
-from ccn.methods.kernels.graphlet import Graphlet
+from ccn.methods.kernels.counting import WL, Graphlet, RandomWalk, ShortestPath, WLEdge, WLOptimalAssignment
 from ccn.methods.kernels.kernel import BagKernel, Kernel, stored_gram
 from ccn.methods.kernels.multiscale_laplacian import MultiscaleLaplacian
 from ccn.methods.kernels.parts import PartKinds
