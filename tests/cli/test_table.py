@@ -8,7 +8,7 @@ import pytest
 from made_up import accuracies, hcep, write
 
 from ccn.errors import CCNError
-from ccn.paper.pages import embed
+from ccn.paper.formats import embed
 from ccn.paper.records import read
 from ccn.paper.tables import NAMES, table
 

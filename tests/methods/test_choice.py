@@ -15,8 +15,8 @@ def test_grids_are_small() -> None:
 
 def test_the_first_of_the_best() -> None:
     points = grid({"a": (1, 2, 3)})
-    assert best(points, lambda p: -abs(p["a"] - 2.5)) == ({"a": 2}, -0.5)
-    assert best(points[:1], lambda p: 1 / 0)[0] == {"a": 1}
+    assert best(points, lambda p: -abs(p["a"] - 2.5)) == {"a": 2}
+    assert best(points[:1], lambda p: 1 / 0) == {"a": 1}
 
 
 def test_few_rows_are_dealt_into_folds() -> None:

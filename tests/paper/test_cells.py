@@ -4,7 +4,7 @@ import pytest
 
 from ccn.errors import ConfigurationError
 from ccn.methods.registry import METHODS
-from ccn.paper.cells import TABLES, cells, cost, parse_methods
+from ccn.paper.cells import TABLES, cells, parse_methods
 
 
 def test_every_method_of_the_registry_has_cells() -> None:
@@ -26,7 +26,7 @@ def test_order_three_is_for_small_data_sets() -> None:
 
 def test_cheap_cells_come_first() -> None:
     made = cells("kernels")
-    assert [cost(c) for c in made] == sorted(cost(c) for c in made)
+    assert [c.cost for c in made] == sorted(c.cost for c in made)
 
 
 @pytest.mark.parametrize(

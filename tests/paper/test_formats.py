@@ -2,12 +2,15 @@
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 from made_up import accuracies, hcep, qm9
 
+from ccn.errors import DataError, FileError
+from ccn.paper.cells import cells as made_of
 from ccn.paper.comparison import Table
-from ccn.paper.formats import as_csv, as_latex, as_markdown
+from ccn.paper.formats import as_csv, as_latex, as_markdown, draw, embed
 from ccn.paper.tables import NAMES, table
 
 RECORDS = [
@@ -67,3 +70,43 @@ def test_csv_has_a_line_per_figure() -> None:
     assert (float(mine["paper"]), float(mine["paper_deviation"])) == (91.64, 7.24)
     assert found["kernels", "NCI1", "random-walk"]["paper_text"] == "TIMED OUT"
     assert found["kernels", "NCI1", "random-walk"]["mean"] == ""
+
+
+def test_tables_are_put_between_their_marks_and_only_there(kernels: Table) -> None:
+    other = "<!-- ccn table hcep -->\n<!-- end of table -->\n"
+    page = f"# A\n\n<!-- ccn table kernels -->\nan older table\n<!-- end of table -->\n\nB\n\n{other}"
+    filled = embed(page, [kernels], "page")
+    assert filled.startswith("# A\n\n<!-- ccn table kernels -->\n\nAccuracy")
+    assert filled.endswith(f"<!-- end of table -->\n\nB\n\n{other}")
+    assert "older" not in filled
+    assert embed(filled, [kernels], "page") == filled
+
+
+@pytest.mark.parametrize("after", ["<!-- ccn table hcep -->\n<!-- end of table -->\n", "text\n", ""])
+def test_a_table_without_an_end_is_an_error(after: str, kernels: Table) -> None:
+    complete = "<!-- ccn table kernels -->\n<!-- end of table -->\n"
+    with pytest.raises(FileError, match=r"page\.md: .* qm9 "):
+        embed(f"{complete}<!-- ccn table qm9 -->\nlost\n{after}", [kernels], "page.md")
+
+
+def test_a_page_without_marks(kernels: Table) -> None:
+    with pytest.raises(FileError, match=r"page\.md: .* kernels"):
+        embed("# A\n", [kernels], "page.md")
+
+
+@pytest.mark.parametrize("name", ["kernels", "hcep"])
+def test_a_picture(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = draw(table(name, RECORDS), tmp_path / "table.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("expressivity", "expressivity"), ("qm9-units", "qm9"), ("kernels-more", "MUTAG --methods ridge,wl --splits 100")],
+)
+def test_there_is_no_picture_of_nothing(name: str, words: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(DataError, match=f"ccn reproduce {words} "):
+        draw(table(name, []), tmp_path / "table.png")
+    assert made_of(words.split()[0])

@@ -1,11 +1,16 @@
+"""Processes and the threads that share them; the processes are made up."""
+
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from ccn.paper import runner, worker
+from ccn.paper import runner
 from ccn.paper.cells import Cell, cells
 from ccn.paper.experiment import run_cell
 from ccn.paper.records import Record, append, read
@@ -62,7 +67,7 @@ def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> N
     assert board.last.config["time_limit"] == 0.2
     append(late.file(tmp_path), replace(board.last, seconds=100.0))
     assert run([late, more], tmp_path, limit=100.0).counts() == {"timeout": 1, "done": 1}
-    assert not worker._all
+    assert not runner._processes
 
 
 def test_a_cell_that_timed_out_is_tried_again_with_more_time() -> None:
@@ -90,9 +95,9 @@ def test_a_process_that_dies_costs_its_cell_only(tmp_path: Path) -> None:
 
     def kill(board: Board) -> None:
         if board.state[first.key] == "running":
-            while not worker._all:
+            while not runner._processes:
                 pass
-            next(iter(worker._all)).process.kill()
+            next(iter(runner._processes)).process.kill()
 
     board = run([first, second], tmp_path, watch=kill)
     assert board.state[first.key] == "failed"
@@ -129,3 +134,49 @@ def test_a_cluster_finds_the_same(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     run(some("ridge"), tmp_path, cluster="local")
     assert [(r.key, r.test) for r in figures(tmp_path)] == [(c.key, run_cell(c).test) for c in some("ridge")]
+
+
+class Slow:
+    """Looks like a process."""
+
+    def __init__(self, threads: int) -> None:
+        self.process = SimpleNamespace(poll=lambda: None)
+        self.threads = threads
+        self.busy = False
+        time.sleep(0.1)
+
+    def run(self, cell: Cell, limit: float | None) -> Record:
+        assert not self.busy
+        self.busy = True
+        time.sleep(0.5)
+        self.busy = False
+        return cell.record("done", 0.5)
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_threads_do_not_take_the_same_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_Process", Slow)
+    with ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda cell: runner.work(cell, None, 1), cells("MUTAG", ["ridge"], range(4)))
+        assert [r.split for r in found] == [0, 1, 2, 3]
+        assert len(runner._processes) == 2
+        runner.stop()
+        assert not runner._processes
+
+
+@pytest.mark.slow
+def test_a_process_that_was_stopped_or_has_other_threads_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_Process", Slow)
+    (cell,) = cells("MUTAG", ["ridge"], [0])
+    used = []
+    for threads, stop in ((1, False), (1, True), (1, False), (2, False)):
+        runner.work(cell, None, threads)
+        used.append(runner._of_thread.process)
+        if stop:
+            runner.stop()
+    assert used[0] is used[1]
+    assert len(set(used)) == 3
+    runner.stop()

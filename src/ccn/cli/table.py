@@ -39,9 +39,7 @@ def table(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
-    from ccn.paper.formats import as_csv, as_latex, as_markdown
-    from ccn.paper.pages import embed
-    from ccn.paper.plot import draw
+    from ccn.paper.formats import as_csv, as_latex, as_markdown, draw, embed
     from ccn.paper.records import read
     from ccn.paper.tables import NAMES
     from ccn.paper.tables import table as make

@@ -39,14 +39,15 @@ def train(
 
     """
     from ccn.cli.show import coverage, print_json, say, table
+    from ccn.engine.memory import keep_freed_memory
     from ccn.reports.summary import metrics_rows
     from ccn.runs.train import train_run
-    from ccn.training.execution import Execution, is_first, keep_memory
+    from ccn.training.execution import Execution, is_first
 
     first = is_first()
     config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
     tell = say(settings.quiet or not first)
-    keep_memory()
+    keep_freed_memory()
     try:
         execution = Execution(
             resume=settings.resume,

@@ -11,9 +11,9 @@ import numpy as np
 from ccn.datasets.splits import k_fold, random_split
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int
-from ccn.learning.task import Floats
+from ccn.learning.task import Floats, Task
 
-__all__ = ["MANY", "MANY_DEAR", "POINTS", "Round", "best", "grid", "rounds", "success"]
+__all__ = ["MANY", "MANY_DEAR", "POINTS", "Round", "best", "grid", "joined", "rounds", "success"]
 
 MANY = 10_000
 """Rows above which choices are made on the validation part alone."""
@@ -35,8 +35,9 @@ def grid(values: Mapping[str, Any], known: Iterable[str] | None = None) -> list[
         [{'depth': 2, 'C': 1.0}, {'depth': 2, 'C': 10.0}]
 
     """
-    for name in values if known is not None else ():
-        if name not in (names := list(known or ())):
+    names = list(values if known is None else known)
+    for name in values:
+        if name not in names:
             raise ConfigurationError(f"settings: there is no {name!r}; choose from {', '.join(names) or 'none'}")
     lists = [v if isinstance(v, list | tuple | range | np.ndarray) else (v,) for v in values.values()]
     points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
@@ -56,13 +57,11 @@ def rounds(y: Floats, train: int, folds: int, seed: int, *, classification: bool
     if len(known) <= many:
         labels = y[known] if classification else None
         dealt = k_fold(len(known), max(2, min(folds, len(known))), seed, labels=labels, validation=False)
-        made = [(known[s.train], known[s.test]) for s in dealt]
-    elif train < len(y):
-        made = [(known[known < train], known[known >= train])]
-    else:
-        s = random_split(len(known), (0.9, 0.1, 0.0), seed)
-        made = [(known[s.train], known[s.validation])]
-    return made
+        return [(known[s.train], known[s.test]) for s in dealt]
+    if train < len(y):
+        return [(known[known < train], known[known >= train])]
+    s = random_split(len(known), (0.9, 0.1, 0.0), seed)
+    return [(known[s.train], known[s.validation])]
 
 
 def success(y: Floats, predicted: Floats, *, classification: bool) -> float:
@@ -70,10 +69,16 @@ def success(y: Floats, predicted: Floats, *, classification: bool) -> float:
     return float(np.mean(y == predicted)) if classification else -float(np.mean(np.abs(y - predicted)))
 
 
-def best(points: Sequence[dict[str, Any]], judge: Callable[[dict[str, Any]], float]) -> tuple[dict[str, Any], float]:
-    """The point of the largest mean success and what it is; the first of several."""
+def best(points: Sequence[dict[str, Any]], judge: Callable[[dict[str, Any]], float]) -> dict[str, Any]:
+    """The point of the largest mean success, the first of several; one alone is not judged."""
     if len(points) == 1:
-        return points[0], float("nan")
+        return points[0]
     found = [judge(point) for point in points]
-    at = int(np.argmax([-np.inf if np.isnan(x) else x for x in found]))
-    return points[at], found[at]
+    return points[int(np.argmax([-np.inf if np.isnan(x) else x for x in found]))]
+
+
+def joined(task: Task, each: Sequence[Floats]) -> Floats:
+    """(1, rows, columns) the predictions of one model per target: scaled numbers, or probabilities (rows, classes)."""
+    if task.kind == "regression":
+        return task.restore(np.stack(each, axis=1))[None]
+    return (np.stack([p[:, 1] for p in each], axis=1) if task.kind == "multilabel" else each[0])[None]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
 
-from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
-from ccn.methods.choice import MANY, Round, best, grid, rounds, success
-from ccn.methods.kernels.bags import Bag, Names, graph_of, matrices, name, tally, vertex_names
+from ccn.methods.choice import MANY, Round, best, grid, joined, rounds, success
+from ccn.methods.kernels.bags import Bag, Names, edges, graph_of, name, pair_names, tally, vertex_names
 from ccn.methods.method import Method, Outcome
 from ccn.methods.objects import from_tensor, need_skops, to_tensor
 from ccn.training.execution import Execution
@@ -26,79 +25,64 @@ __all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
 TREES = 400
 
 
+_ARGUMENTS = {"depth": "max_depth", "leaf": "min_samples_leaf", "split": "min_samples_split"}  # of scikit-learn
+
+
 def count_bags(pack: Pack) -> Bag:
     """Vertices of each label, and edges of each unordered pair of labels."""
-    label, graph = vertex_names(pack), graph_of(pack)
-    a = neighbours(pack).tocoo()
-    once = a.row < a.col
-    u, v = a.row[once], a.col[once]
-    edges = name(1, np.minimum(label[u], label[v]), np.maximum(label[u], label[v]))
-    return tally(np.concatenate([graph, graph[u]]), np.concatenate([name(0, label), edges]), len(pack))
-
-
-def _lasso(_: bool, alpha: float, seed: int) -> Any:
-    from sklearn.linear_model import Lasso
-
-    return _scaled(Lasso(alpha=alpha, max_iter=10_000, tol=1e-3, random_state=seed))
-
-
-def _ridge(_: bool, alpha: float, seed: int) -> Any:
-    from sklearn.linear_model import Ridge
-
-    return _scaled(Ridge(alpha=alpha))
-
-
-def _scaled(model: Any) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return make_pipeline(StandardScaler(), model)
-
-
-def _forest(classification: bool, depth: int | None, leaf: int, split: int, seed: int, trees: int) -> Any:
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    kind, share = (RandomForestClassifier, "sqrt") if classification else (RandomForestRegressor, 1 / 3)
-    return kind(
-        trees,
-        max_depth=depth,
-        min_samples_leaf=leaf,
-        min_samples_split=split,
-        max_features=share,
-        random_state=seed,
-    )
-
-
-def _boosting(
-    classification: bool, depth: int, leaf: int, split: int, learning_rate: float, seed: int, trees: int
-) -> Any:
-    from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor
-
-    return (GradientBoostingClassifier if classification else GradientBoostingRegressor)(
-        n_estimators=trees,
-        max_depth=depth,
-        min_samples_leaf=leaf,
-        min_samples_split=split,
-        learning_rate=learning_rate,
-        subsample=0.5,
-        random_state=seed,
-    )
+    label, graph, (u, v, _) = vertex_names(pack), graph_of(pack), edges(pack)
+    keys = [name(0, label), pair_names(1, label, u, v)]
+    return tally(np.concatenate([graph, graph[u]]), np.concatenate(keys), len(pack))
 
 
 @dataclass(frozen=True)
 class _Model:
-    """How a method is made, and the values that are tried."""
+    """A model of scikit-learn.
 
-    make: Callable[..., Any]
+    Attributes:
+        kind: its class, for trees without ``Regressor`` or ``Classifier``.
+        settings: the values that are tried.
+        fixed: further arguments.
+        classes: arguments of classifiers in place of these.
+        linear: a linear model on scaled counts, or an ensemble of trees.
+
+    """
+
+    kind: str
     settings: Mapping[str, Sequence[Any]]
+    fixed: Mapping[str, Any]
+    classes: Mapping[str, Any] = field(default_factory=dict)
     linear: bool = False
+
+    def make(self, classification: bool, seed: int, trees: int, **point: Any) -> Any:
+        from sklearn import ensemble, linear_model
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        fixed = {**self.fixed, **(self.classes if classification else {}), "random_state": seed}
+        given = {_ARGUMENTS.get(name, name): value for name, value in point.items()}
+        if self.linear:
+            return make_pipeline(StandardScaler(), getattr(linear_model, self.kind)(**fixed, **given))
+        kind = getattr(ensemble, self.kind + ("Classifier" if classification else "Regressor"))
+        return kind(n_estimators=trees, **fixed, **given)
 
 
 MODELS: dict[str, _Model] = {
-    "lasso": _Model(_lasso, {"alpha": tuple(np.geomspace(1e-4, 1, 16).tolist())}, linear=True),
-    "ridge": _Model(_ridge, {"alpha": tuple(np.geomspace(1e-3, 1e4, 16).tolist())}, linear=True),
-    "forest": _Model(_forest, {"depth": (None, 10), "leaf": (1, 3), "split": (2, 8)}),
-    "boosting": _Model(_boosting, {"depth": (3, 12), "leaf": (1, 10), "split": (2, 20), "learning_rate": (0.05, 0.1)}),
+    "lasso": _Model(
+        "Lasso", {"alpha": np.geomspace(1e-4, 1, 16).tolist()}, {"max_iter": 10_000, "tol": 1e-3}, linear=True
+    ),
+    "ridge": _Model("Ridge", {"alpha": np.geomspace(1e-3, 1e4, 16).tolist()}, {}, linear=True),
+    "forest": _Model(
+        "RandomForest",
+        {"depth": (None, 10), "leaf": (1, 3), "split": (2, 8)},
+        {"max_features": 1 / 3},
+        {"max_features": "sqrt"},
+    ),
+    "boosting": _Model(
+        "GradientBoosting",
+        {"depth": (3, 12), "leaf": (1, 10), "split": (2, 20), "learning_rate": (0.05, 0.1)},
+        {"subsample": 0.5},
+    ),
 }
 
 
@@ -132,16 +116,13 @@ class FittedCounts(Fitted):
 
     def predict(self, graphs: Pack) -> Floats:
         x = _counts(count_bags(graphs), self.columns)
-        kind = self.task.kind
-        if kind == "regression":
-            found = np.stack([np.asarray(model.predict(x)).reshape(len(x)) for model in self.models], axis=1)
-            return self.task.restore(found)[None]
-        each = [self._probabilities(model, x) for model in self.models]
-        return (np.stack([p[:, 1] for p in each], axis=1) if kind == "multilabel" else each[0])[None]
+        return joined(self.task, [self._predicted(model, x) for model in self.models])
 
-    def _probabilities(self, model: Any, x: Floats) -> Floats:
-        """(rows, classes); linear models have none, and put all on one class."""
+    def _predicted(self, model: Any, x: Floats) -> Floats:
+        """Scaled numbers (rows,), or probabilities (rows, classes); linear models put all on one class."""
         classes = len(self.task.classes)
+        if self.task.kind == "regression":
+            return _guess(model, x, linear=False)
         if self.linear:
             return np.asarray(np.eye(classes)[_guess(model, x, linear=True).astype(np.int64)])
         found = np.zeros((len(x), classes))
@@ -164,12 +145,11 @@ class FittedCounts(Fitted):
 
 
 def _counts(bag: Bag, columns: Names) -> Floats:
-    """(graphs, columns) counts of what the training rows have."""
+    """(graphs, columns) counts of what the training rows have, whose names are sorted."""
     known = np.isin(bag.key, columns)
-    kept = Bag(bag.graph[known], bag.key[known], bag.count[known], bag.graphs)
-    # One more bag, with every column, so that the columns are always the same.
-    every = Bag(np.zeros(len(columns), dtype=np.int64), columns, np.ones(len(columns)), 1)
-    return np.asarray(matrices(kept, every)[0].toarray())
+    out = np.zeros((bag.graphs, len(columns)))
+    out[bag.graph[known], np.searchsorted(columns, bag.key[known])] = bag.count[known]
+    return out
 
 
 def _guess(model: Any, x: Floats, *, linear: bool) -> Floats:
@@ -215,22 +195,20 @@ class CountFeatures(Method):
             parts = rounds(column, train, self.folds, self.seed, classification=self.classification, many=self.many)
 
             def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
-                tried = [(self._model(point, x[rows], y[rows], task), held) for rows, held in parts]
-                right = [
-                    success(y[held], _guess(model, x[held], linear=linear), classification=self.classification)
-                    for model, held in tried
-                ]
+                right = []
+                for rows, held in parts:
+                    found = _guess(self._model(point, x[rows], y[rows], task), x[held], linear=linear)
+                    right.append(success(y[held], found, classification=self.classification))
                 return float(np.mean(right))
 
-            point, _ = best(points, judge)
+            point = best(points, judge)
             there = np.flatnonzero(~np.isnan(column[:train]))
             models.append(self._model(point, x[there], column[there], task))
             chosen.append(point)
         return Outcome(FittedCounts(task, inputs, columns, models, chosen, linear), chosen)
 
     def _model(self, point: dict[str, Any], x: Floats, y: Floats, task: Task) -> Any:
-        kind = MODELS[self.name]
-        if kind.linear:
-            columns = y[:, None] == np.arange(len(task.classes)) if self.classification else y[:, None]
-            return kind.make(self.classification, **point, seed=self.seed).fit(x, columns.astype(np.float64))
-        return kind.make(self.classification, **point, seed=self.seed, trees=self.trees).fit(x, y)
+        model = MODELS[self.name].make(self.classification, self.seed, self.trees, **point)
+        if MODELS[self.name].linear:
+            y = y[:, None] == np.arange(len(task.classes)) if self.classification else y[:, None]
+        return model.fit(x, y.astype(np.float64))

@@ -20,7 +20,7 @@ from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
-from ccn.methods.choice import MANY_DEAR, Round, best, grid, rounds, success
+from ccn.methods.choice import MANY_DEAR, Round, best, grid, joined, rounds, success
 from ccn.methods.kernels import (
     WL,
     Graphlet,
@@ -136,10 +136,7 @@ class FittedKernelMachine(Fitted):
                 if machine.kernel not in compared:
                     compared[machine.kernel] = self._compared(machine.kernel, some)
                 found[t].append(self._predicted(machine, compared[machine.kernel][:, machine.rows]))
-        each = [np.concatenate(of) for of in found]
-        if self.task.kind == "regression":
-            return self.task.restore(np.stack(each, axis=1))[None]
-        return (np.stack([p[:, 1] for p in each], axis=1) if self.task.kind == "multilabel" else each[0])[None]
+        return joined(self.task, [np.concatenate(of) for of in found])
 
     def _predicted(self, machine: Machine, k: Floats) -> Floats:
         """Scaled numbers (rows,), or probabilities (rows, classes)."""
@@ -250,7 +247,7 @@ class KernelMachine(Method):
                 k = gram(point)[1]
                 return float(np.mean([self._try(k, y, rows, held, point["C"]) for rows, held in parts]))
 
-            point, _ = best(points, judge)
+            point = best(points, judge)
             kernel, k = gram(point)
             known = support[~np.isnan(column[support])]
             svm = self._svm(point["C"]).fit(k[np.ix_(known, known)].astype(np.float64), column[known])

@@ -6,7 +6,6 @@ The data that flow: examples with graphs as read -> vertex features of the input
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -165,10 +164,13 @@ class NetworkMethod(Method):
     validates = True
     own_recipe: ClassVar[Recipe]
     own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    arguments: ClassVar[tuple[str, ...]] = ()
+    """The fields that are arguments of the network."""
 
-    @abstractmethod
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the network for graphs as it reads them."""
+        given = {name: getattr(self, name) for name in self.arguments}
+        return {"in_features": graphs.width, "out_features": task.outputs, **given}
 
     def preparation(self, graphs: Pack) -> dict[str, Any]:
         """What :meth:`FittedNetworks.prepare` needs to know of the training graphs, as plain data."""

@@ -21,9 +21,9 @@ METHODS: dict[str, str | type[Method]] = {
     **dict.fromkeys(
         ("wl", "wl-edge", "wl-oa", "shortest-path", "graphlet", "random-walk", "multiscale-laplacian"), _KERNELS
     ),
-    "ngf": "ccn.methods.ngf:NeuralFingerprints",
-    "pscn": "ccn.methods.pscn:PatchySAN",
-    "gin": "ccn.methods.gin:GraphIsomorphismNetwork",
+    "ngf": "ccn.methods.references:NeuralFingerprints",
+    "pscn": "ccn.methods.references:PatchySAN",
+    "gin": "ccn.methods.references:GraphIsomorphismNetwork",
     **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"),
     "ccn-2-kernel": _KERNELS,
 }

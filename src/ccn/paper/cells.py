@@ -16,18 +16,7 @@ from ccn.methods.registry import METHODS as _REGISTERED
 from ccn.paper.records import METRICS, Key, Record, Status
 from ccn.version import __version__
 
-__all__ = [
-    "FLOOR",
-    "METHODS",
-    "RANDOM_NETWORKS",
-    "SPLITS",
-    "TABLES",
-    "WL_TESTS",
-    "Cell",
-    "cells",
-    "cost",
-    "parse_methods",
-]
+__all__ = ["FLOOR", "METHODS", "RANDOM_NETWORKS", "SPLITS", "TABLES", "WL_TESTS", "Cell", "cells", "parse_methods"]
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
@@ -61,13 +50,7 @@ _SECONDS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A method on one split of a data set.
-
-    Attributes:
-        seed: random seed of the method.
-        options: options of the method that replace those of the experiment.
-
-    """
+    """A method, with its random seed, on one split of a data set; ``options`` replace those of the experiment."""
 
     table: str
     dataset: str
@@ -78,24 +61,26 @@ class Cell:
 
     @property
     def key(self) -> Key:
-        """What identifies the cell among the records."""
         return self.dataset, self.method, self.split
 
     @property
     def metric(self) -> str:
-        """What is measured."""
         return METRICS[self.table]
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes, in arbitrary units."""
+        seconds = next((seconds for seconds, methods in _SECONDS.items() if self.method in methods), 30.0)
+        return seconds * _GRAPHS.get(self.dataset, 500) / 1000
 
     def file(self, results: Path) -> Path:
         """The file of its record in a results folder."""
         return results / self.table / f"{self.dataset.replace(' ', '-')}.jsonl"
 
     def record(self, status: Status, seconds: float, **more: Any) -> Record:
-        """A record of this cell."""
-        empty: dict[str, Any] = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
-        where: dict[str, Any] = {"dataset": self.dataset, "method": self.method, "split": self.split, "seed": self.seed}
-        how: dict[str, Any] = {"status": status, "metric": self.metric, "seconds": seconds, "version": __version__}
-        return Record(**where, **how, **(empty | more))
+        empty = {"validation": None, "test": None, "config": {"options": dict(self.options)}}
+        how: dict[str, Any] = {"seconds": seconds, "seed": self.seed, "version": __version__, **empty, **more}
+        return Record(*self.key, status, self.metric, **how)
 
 
 def cells(
@@ -130,13 +115,7 @@ def cells(
             f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, and other "
             "data sets have split 0 only"
         )
-    return sorted(made, key=cost)
-
-
-def cost(cell: Cell) -> float:
-    """Roughly how long a cell takes, in arbitrary units."""
-    seconds = next((seconds for seconds, methods in _SECONDS.items() if cell.method in methods), 30.0)
-    return seconds * _GRAPHS.get(cell.dataset, 500) / 1000
+    return sorted(made, key=lambda cell: cell.cost)
 
 
 def parse_methods(text: str) -> list[str]:
@@ -173,7 +152,7 @@ def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]
 
 
 def _methods(dataset: str) -> list[str]:
-    """All methods that can be run on a data set."""
+    """All methods that can run on a data set."""
     if dataset in TABLES["expressivity"]:
         return [*WL_TESTS, *RANDOM_NETWORKS]
     found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]

@@ -6,21 +6,36 @@ Our results stand beside the paper's, with what is missing, which is best and wh
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
+import numpy as np
+
+from ccn.errors import ConfigurationError
 from ccn.paper.cells import FLOOR, METHODS
-from ccn.paper.quoted import Quoted
 from ccn.paper.records import Record
-from ccn.paper.significance import corrected_t_test
 
-__all__ = ["LEVEL", "MISSING", "Figure", "Table", "compare"]
+__all__ = ["LEVEL", "MISSING", "Figure", "Quoted", "Table", "compare", "corrected_t_test", "paper_notes", "quoted"]
 
 LEVEL = 0.05
 """Significance level."""
 MISSING = "\N{EN DASH}"
 _ROUNDING = 1e-9  # means of the same counts over splits, summed in another order, differ by less
+_PTC = {"PTC_MR": "PTC"}  # the paper does not say which version it used
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A figure of the paper: the text as printed, such as ``TIMED OUT``, and the numbers, if it has any."""
+
+    text: str
+    value: float | None = None
+    deviation: float | None = None
 
 
 @dataclass(frozen=True)
@@ -71,8 +86,8 @@ class Table:
     """Methods on items.
 
     Attributes:
-        figures: by (item, method).
         form: format of numbers.
+        figures: by (item, method).
         across: methods are columns and items rows, rather than the other way round.
         labels: of items and methods, where they differ from their names.
         notes: printed below the table.
@@ -81,10 +96,10 @@ class Table:
 
     name: str
     title: str
-    items: tuple[str, ...]
-    methods: tuple[str, ...]
-    figures: Mapping[tuple[str, str], Figure]
     form: str
+    items: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    figures: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
     across: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -98,6 +113,33 @@ class Table:
     def label(self, name: str) -> str:
         """The label of an item or method."""
         return self.labels.get(name, name)
+
+
+@cache
+def _paper() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "paper.toml").read_text(encoding="utf-8"))
+
+
+def quoted(table: str, method: str, item: str) -> Quoted | None:
+    """The paper's figure in a table (``kernels``, ``hcep``, ``qm9-mae`` or ``qm9-rmse``), by our name of the method.
+
+    Example:
+        >>> quoted("kernels", "wl", "MUTAG")
+        Quoted(text='84.50 ± 2.16', value=84.5, deviation=2.16)
+
+    """
+    text = _paper()[table].get(method, {}).get(_PTC.get(item, item))
+    if text is None:
+        return None
+    try:
+        return Quoted(text, *(float(part) for part in text.split("±")))
+    except ValueError:
+        return Quoted(text)
+
+
+def paper_notes(table: str) -> tuple[str, ...]:
+    """Notes on the paper's figures in a table; those of ``qm9`` are for both metrics."""
+    return tuple(_paper()["notes"].get(table, ()))
 
 
 def compare(
@@ -159,3 +201,25 @@ def _not_worse(figure: Figure, champion: Figure) -> bool:
     shared = sorted(set(figure.values) & set(champion.values))
     ours, theirs = ([f.values[split] for split in shared] for f in (figure, champion))
     return len(shared) > 1 and corrected_t_test(ours, theirs) >= LEVEL
+
+
+def corrected_t_test(a: Sequence[float], b: Sequence[float], ratio: float = 1 / 8) -> float:
+    """The two-sided p-value of the corrected resampled t-test of Nadeau and Bengio (2003), on the same J splits.
+
+    With the differences ``d`` of J splits, ``t = mean(d) / sqrt((1/J + ratio) var(d))`` has J - 1 degrees of freedom.
+    The usual test omits the ratio of test to training rows, as if overlapping splits were independent.
+
+    Example:
+        >>> corrected_t_test([0.90, 0.88, 0.91, 0.87], [0.80, 0.81, 0.83, 0.79]) < 0.01
+        True
+
+    """
+    from scipy.stats import t as student
+
+    if len(a) != len(b) or len(a) < 2:
+        raise ConfigurationError(f"{len(a)} and {len(b)} figures: a test needs the same splits of both, at least two")
+    d = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
+    deviation = math.sqrt((1 / len(d) + ratio) * d.var(ddof=1))
+    if deviation == 0:
+        return 1.0 if d[0] == 0 else 0.0
+    return float(2 * student.sf(abs(d.mean()) / deviation, len(d) - 1))

@@ -8,26 +8,34 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ccn.errors import FileError
+import numpy as np
+
+from ccn.datasets import Dataset, load
+from ccn.datasets.splits import random_split, stratified_split
+from ccn.errors import DataError, FileError
 from ccn.files import cache_folder, digest
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
+from ccn.learning.examples import Examples
+from ccn.learning.model import Model
+from ccn.learning.plain import plain
+from ccn.learning.task import Floats
+from ccn.methods.kernel_machine import KERNELS, FittedKernelMachine
+from ccn.methods.method import Method, Outcome, fit
+from ccn.methods.network import FittedNetworks
+from ccn.methods.registry import make_method
+from ccn.paper import expressivity
 from ccn.paper.cells import FLOOR, Cell
 from ccn.paper.records import Record
+from ccn.training.execution import Execution
 
-if TYPE_CHECKING:
-    from ccn.datasets import Dataset
-    from ccn.datasets.splits import Split
-    from ccn.learning.examples import Examples
-    from ccn.learning.model import Model
-    from ccn.learning.task import Floats
-    from ccn.methods.method import Method, Outcome
-
-__all__ = ["KERNEL_ROWS", "SETTINGS", "run_cell"]
+__all__ = ["KERNEL_ROWS", "SETTINGS", "classes", "floor", "run_cell"]
 
 KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
 """Training rows of kernel methods. With twice as many, the Gram matrices of a grid and the computation of one of them
@@ -42,46 +50,28 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 """What a method changes in its recipe on a data set; ``docs/results.md`` says how it was chosen."""
 
 _LARGE = ("HCEP", "QM9")
+_FIRST = 3  # atomic number of the first label: hydrogens and dummies are special to RDKit
 
 
 def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
     """Run a cell; ``began`` is called once the data are read."""
     if cell.table == "expressivity":
-        return _count_pairs(cell, began)
-    return _bound(cell, began) if cell.method == FLOOR else _learn(cell, began)
-
-
-def _count_pairs(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.paper import expressivity
-
-    began()
-    start = time.monotonic()
-    apart, pairs = expressivity.run(cell.dataset, cell.method, seed=cell.seed)
-    return cell.record(
-        "done",
-        time.monotonic() - start,
-        test=float(apart),
-        config=expressivity.settings(cell.method),
-        details={"apart": apart, "pairs": pairs},
-    )
-
-
-def _bound(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.paper.floor import floor
-
-    data = _data(cell.dataset, features="element", hydrogens=False)
-    began()
-    start = time.monotonic()
-    details = floor(data)
-    scaled = [m / s for m, s in zip(details["mae"], details["scale"], strict=True)]
-    return cell.record("done", time.monotonic() - start, test=sum(scaled) / len(scaled), config={}, details=details)
+        began()
+        start = time.monotonic()
+        apart, pairs = expressivity.run(cell.dataset, cell.method, seed=cell.seed)
+        found = {"config": expressivity.settings(cell.method), "details": {"apart": apart, "pairs": pairs}}
+        return cell.record("done", time.monotonic() - start, test=float(apart), **found)
+    if cell.method == FLOOR:
+        data = _data(cell.dataset, features="element", hydrogens=False)
+        began()
+        start = time.monotonic()
+        details = floor(data)
+        test = sum(m / s for m, s in zip(details["mae"], details["scale"], strict=True)) / len(details["mae"])
+        return cell.record("done", time.monotonic() - start, test=test, config={}, details=details)
+    return _learn(cell, began)
 
 
 def _learn(cell: Cell, began: Callable[[], None]) -> Record:
-    from ccn.learning.examples import Examples
-    from ccn.methods.kernel_machine import KERNELS
-    from ccn.methods.registry import make_method
-
     options: dict[str, Any] = {"random_state": cell.seed}
     if cell.method in KERNELS and cell.dataset in KERNEL_ROWS:
         options["max_rows"] = KERNEL_ROWS[cell.dataset]
@@ -93,30 +83,27 @@ def _learn(cell: Cell, began: Callable[[], None]) -> Record:
     reads = method.reads()
     molecules = {"features": reads.molecules, "hydrogens": reads.hydrogens} if cell.dataset in _LARGE else {}
     data = _data(cell.dataset, **molecules)
-    split = _split(data, cell)
+    seed = (0, cell.split)  # as in paper_splits
+    labels = data.targets[:, 0]
+    split = stratified_split(labels, seed=seed) if cell.table == "kernels" else random_split(len(data), seed=seed)
     began()
     start = time.monotonic()
     folder = cache_folder() / "cells" / digest(repr(cell), repr(method))[:16]
     model, outcome = _fit(method, Examples.of_dataset(data, split), folder)
     scale = data.targets[split.train].std(axis=0)
     test, details = _figures(model, data.subset(split.test), scale)
-    record = cell.record(
-        "done",
-        time.monotonic() - start + outcome.earlier,
-        validation=_validation(cell.metric, model, scale),
-        test=test[cell.metric],
-        config={"options": options, **_config(outcome, len(split.train), molecules)},
-        details=details,
-    )
+    fitted = outcome.fitted
+    rows = len(fitted.graphs) if isinstance(fitted, FittedKernelMachine) else len(split.train)
+    config = {"options": options, "rows": rows, **molecules, "chosen": plain([dict(c) for c in outcome.chosen])}
+    if isinstance(fitted, FittedNetworks):
+        config |= {"recipe": plain(fitted.recipe), "targets": "one network for all", "epochs": len(outcome.history[0])}
+    found = {"validation": _validation(cell.metric, model, scale), "test": test[cell.metric], "details": details}
     shutil.rmtree(folder, ignore_errors=True)
-    return record
+    return cell.record("done", time.monotonic() - start + outcome.earlier, config=config, **found)
 
 
 def _fit(method: Method, examples: Examples, folder: Path) -> tuple[Model, Outcome]:
     """Fit as ``ccn train`` does, resuming from the checkpoints of a cell that was killed."""
-    from ccn.methods.method import fit
-    from ccn.training.execution import Execution
-
     execution = Execution(folder=folder, resume=True)
     try:
         return fit(method, examples, execution)
@@ -130,21 +117,11 @@ def _fit(method: Method, examples: Examples, folder: Path) -> tuple[Model, Outco
 @lru_cache(maxsize=2)
 def _data(name: str, **options: Any) -> Dataset:
     """A data set, read once per process."""
-    from ccn.datasets import load
-
     if name in _LARGE:
         options["progress"] = False
     data = load(name, draw=50_000 if name == "HCEP" else None, **options)
     # Without the rows that were not drawn: what is shared by all splits is shared by these graphs.
     return replace(data, graphs=data.pack.compact())
-
-
-def _split(data: Dataset, cell: Cell) -> Split:
-    from ccn.datasets.splits import random_split, stratified_split
-
-    if cell.table == "kernels":
-        return stratified_split(data.targets[:, 0], seed=(0, cell.split))  # one of paper_splits
-    return random_split(len(data), seed=(0, cell.split))
 
 
 def _validation(metric: str, model: Model, scale: Floats) -> float:
@@ -160,8 +137,6 @@ def _validation(metric: str, model: Model, scale: Floats) -> float:
 
 def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, float], dict[str, Any]]:
     """The metrics on a part, and those of each target in its unit."""
-    import numpy as np
-
     predicted = model.predict(part.pack)
     if part.task == "classification":
         return {"accuracy": model.metrics(part.targets, predicted)["accuracy"]}, {}
@@ -175,17 +150,49 @@ def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, floa
     }
 
 
-def _config(outcome: Outcome, rows: int, molecules: Mapping[str, Any]) -> dict[str, Any]:
-    """What determined the result, as plain data."""
-    from ccn.learning.plain import plain
-    from ccn.methods.kernel_machine import FittedKernelMachine
-    from ccn.methods.network import FittedNetworks
+def classes(graphs: Pack) -> Int:
+    """(graphs,) integers, equal for graphs that are isomorphic with their vertex features; without edge features."""
+    from rdkit import Chem
 
-    fitted = outcome.fitted
-    out: dict[str, Any] = {"rows": len(fitted.graphs) if isinstance(fitted, FittedKernelMachine) else rows, **molecules}
-    out["chosen"] = plain([dict(c) for c in outcome.chosen])
-    if isinstance(fitted, FittedNetworks):
-        out["recipe"] = plain(fitted.recipe)
-        out["targets"] = "one network for all"
-        out["epochs"] = len(outcome.history[0])
-    return out
+    _, labels = np.unique(graphs.arrays["features"], axis=0, return_inverse=True)
+    elements = (_FIRST + labels.reshape(-1)).tolist()
+    if max(elements, default=0) > 118:
+        raise DataError(f"{max(elements) - _FIRST + 1} distinct vertex labels are too many to compare graphs by")
+    arrays = graphs.arrays
+    row, column = arrays["row"].tolist(), arrays["column"].tolist()
+    vertex, entry = arrays["vertex_start"].tolist(), arrays["entry_start"].tolist()
+    numbers: dict[str, int] = {}
+    found = np.empty(len(graphs), dtype=np.int64)
+    for i, g in enumerate(graphs.chosen.tolist()):
+        mol = Chem.RWMol()
+        for element in elements[vertex[g] : vertex[g + 1]]:
+            atom = Chem.Atom(element)
+            atom.SetNoImplicit(True)
+            mol.AddAtom(atom)
+        for u, v in zip(row[entry[g] : entry[g + 1]], column[entry[g] : entry[g + 1]], strict=True):
+            if u < v:
+                mol.AddBond(u, v, Chem.BondType.SINGLE)
+        mol.UpdatePropertyCache(strict=False)
+        found[i] = numbers.setdefault(Chem.MolToSmiles(mol), len(numbers))
+    return found
+
+
+def floor(data: Dataset) -> dict[str, Any]:
+    """The least errors of any function of the graphs and vertex features, over all graphs of a regression.
+
+    Such a function gives one value to all molecules with the same labelled skeleton. The least mean absolute error is
+    that of the median of their targets, the least mean squared error that of the mean.
+
+    Returns the ``details`` of a record: ``targets``, ``mae`` and ``rmse`` per target in its unit, ``scale`` (the
+    standard deviation of the target), and the number of distinct graphs.
+    """
+    group = classes(data.pack)
+    order = np.argsort(group, kind="stable")
+    ends = np.flatnonzero(np.diff(group[order])) + 1
+    mae, rmse = [], []
+    for y in data.targets.T:
+        parts = np.split(y[order], ends)
+        mae.append(sum(float(np.abs(p - np.median(p)).sum()) for p in parts) / len(y))
+        rmse.append((sum(float(((p - p.mean()) ** 2).sum()) for p in parts) / len(y)) ** 0.5)
+    errors = {"mae": mae, "rmse": rmse, "scale": data.targets.std(axis=0).tolist()}
+    return {"targets": list(data.target_names), **errors, "graphs": len(parts)}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
 from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
 
 __all__ = ["fewer_rows", "marks", "settings", "timeouts"]
-
-G = TypeVar("G")
 
 
 def marks(figures: Iterable[Figure]) -> list[str]:
@@ -39,7 +37,16 @@ def settings(records: Sequence[Record], methods: Sequence[str]) -> list[str]:
     done = [r for r in records if r.status == "done" and r.method in methods]
     first = {r.method: r for r in reversed(done)}
     known = [first[m] for m in methods if m in first]
-    return [*_inputs(known), *_left_open(known), *_special(done), *_earlier(done), *_several_targets(known)]
+    widths = ", ".join(map(str, PAPER_WIDTHS))
+    left_open = f"where the paper gives no value: {{what}}, a first width chosen on validation from {widths}."
+    number = _notes(known, _several_targets, "{what}: {names}.")
+    return [
+        *_notes(known, _inputs, "Atoms are described by {what}: {names}."),
+        *_notes(known, _left_open, "{names}, " + left_open),
+        *_notes(done, _changed, "{method} on {names}: {what}.", by_dataset=True),
+        *_notes(done, _earlier, "{method} on {names}, before its recipe changed: {what}.", by_dataset=True),
+        *sorted(number, reverse=True),  # networks first
+    ]
 
 
 def fewer_rows(records: Sequence[Record], methods: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -59,79 +66,61 @@ def _time(seconds: float) -> str:
     return f"{seconds:.3g} seconds" if seconds < 60 else f"{seconds / 60:.3g} minutes"
 
 
-def _grouped(pairs: Iterable[tuple[str, G]]) -> dict[G, str]:
-    """From (member, group) to the members of each group between commas, in the order of their first occurrence."""
-    groups: dict[G, dict[str, None]] = {}
-    for member, group in pairs:
-        groups.setdefault(group, {})[member] = None
-    return {group: ", ".join(members) for group, members in groups.items()}
+def _notes(
+    records: Iterable[Record], what: Callable[[Record], str], template: str, *, by_dataset: bool = False
+) -> list[str]:
+    """A note for each text that ``what`` returns, with the methods that have it; or with data sets, for each method."""
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for r in records:
+        if text := what(r):
+            groups.setdefault((r.method if by_dataset else "", text), {})[r.dataset if by_dataset else r.method] = None
+    return [template.format(method=m, what=text, names=", ".join(names)) for (m, text), names in groups.items()]
 
 
-def _inputs(known: Sequence[Record]) -> list[str]:
-    def described(r: Record) -> str:
-        hydrogens = "included" if r.config.get("hydrogens") else "left out"
-        bonds = _section(r, "network").get("edge_features")
-        return f"the set {r.config['features']}, hydrogens {hydrogens}" + ", and bonds by their features" * bool(bonds)
-
-    inputs = _grouped((r.method, described(r)) for r in known if "features" in r.config)
-    return [f"Atoms are described by {what}: {names}." for what, names in inputs.items()]
+def _inputs(r: Record) -> str:
+    if "features" not in r.config:
+        return ""
+    hydrogens = "included" if r.config.get("hydrogens") else "left out"
+    bonds = _section(r, "network").get("edge_features")
+    return f"the set {r.config['features']}, hydrogens {hydrogens}" + ", and bonds by their features" * bool(bonds)
 
 
-def _left_open(known: Sequence[Record]) -> list[str]:
+def _left_open(r: Record) -> str:
     """What the recipe ``paper`` sets that the paper leaves open."""
-    paper = [r for r in known if r.config.get("recipe", {}).get("name") == "paper"]
-    training = {r.method: t for r in paper if "batch_size" in (t := _section(r, "training"))}
-    how = _grouped((m, f"batches of {t['batch_size']} graphs, {t.get('epochs')} epochs") for m, t in training.items())
-    widths = ", ".join(map(str, PAPER_WIDTHS))
-    return [
-        f"{names}, where the paper gives no value: {what}, a first width chosen on validation from {widths}."
-        for what, names in how.items()
-    ]
+    training = _section(r, "training")
+    if r.config.get("recipe", {}).get("name") != "paper" or "batch_size" not in training:
+        return ""
+    return f"batches of {training['batch_size']} graphs, {training.get('epochs')} epochs"
 
 
-def _special(done: Sequence[Record]) -> list[str]:
+def _changed(r: Record) -> str:
     """Ensembles, and settings that a data set changed."""
-
-    def changed(r: Record) -> str:
-        members = _section(r, "training").get("members", 1)
-        changes = r.config.get("options", {}).get("settings") or {}
-        said = [f"ensembles of {members} networks"] if members > 1 else []
-        return ", ".join([*said, *(f"{name} {value}" for name, value in changes.items() if name != "members")])
-
-    return _by_method(done, changed)
+    members = _section(r, "training").get("members", 1)
+    changes = r.config.get("options", {}).get("settings") or {}
+    said = [f"ensembles of {members} networks"] if members > 1 else []
+    return ", ".join([*said, *(f"{name} {value}" for name, value in changes.items() if name != "members")])
 
 
-def _earlier(done: Sequence[Record]) -> list[str]:
+def _earlier(r: Record) -> str:
     """Where the recipe ``default`` has changed since a record was made, what it was."""
-
-    def was(r: Record) -> str:
-        then = r.config.get("recipe", {})
-        if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
-            return ""
-        given = {"order", *(r.config.get("options", {}).get("settings") or {})}
-        given |= {"least_steps"} if "epochs" in given else set()
-        now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
-        return ", ".join(
-            f"{field} {then[section].get(field, 'none')}"
-            for section in SECTIONS
-            for field in dict.fromkeys((*now[section], *then[section]))
-            if field not in given and now[section].get(field) != then[section].get(field)
-        )
-
-    return _by_method(done, was, ", before its recipe changed")
+    then = r.config.get("recipe", {})
+    if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
+        return ""
+    given = {"order", *(r.config.get("options", {}).get("settings") or {})}
+    given |= {"least_steps"} if "epochs" in given else set()
+    now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
+    return ", ".join(
+        f"{field} {then[section].get(field, 'none')}"
+        for section in SECTIONS
+        for field in dict.fromkeys((*now[section], *then[section]))
+        if field not in given and now[section].get(field) != then[section].get(field)
+    )
 
 
-def _by_method(done: Sequence[Record], what: Callable[[Record], str], when: str = "") -> list[str]:
-    """A note for each method and each text that ``what`` returns, which names the data sets."""
-    datasets = _grouped((r.dataset, (r.method, what(r))) for r in done)
-    return [f"{method} on {names}{when}: {text}." for (method, text), names in datasets.items() if text]
-
-
-def _several_targets(known: Sequence[Record]) -> list[str]:
-    of = [r for r in known if len(r.details.get("targets", ())) > 1 and "chosen" in r.config]
-    number = {True: "One network for all targets", False: "One model per target"}
-    found = _grouped((r.method, number["targets" in r.config]) for r in of)
-    return [f"{what}: {found[what]}." for what in number.values() if what in found]
+def _several_targets(r: Record) -> str:
+    if len(r.details.get("targets", ())) < 2 or "chosen" not in r.config:
+        return ""
+    return "One network for all targets" if "targets" in r.config else "One model per target"
 
 
 def _section(r: Record, name: str) -> Mapping[str, Any]:

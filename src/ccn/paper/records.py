@@ -52,7 +52,6 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """What identifies the cell."""
         return self.dataset, self.method, self.split
 
 
@@ -89,8 +88,7 @@ def newest(path: Path, key: Key) -> Record | None:
 
 
 def _records(path: Path) -> list[Record]:
-    lines = enumerate(path.read_bytes().splitlines(), 1)
-    found = (_parse(line, f"{path}, line {number}") for number, line in lines)
+    found = (_parse(line, f"{path}, line {i}") for i, line in enumerate(path.read_bytes().splitlines(), 1))
     return [r for r in found if r is not None]
 
 
@@ -146,11 +144,9 @@ def _valid_details(metric: str, details: Mapping[str, Any]) -> bool:
     if metric == "pairs":
         return all(_number(details.get(name)) for name in ("apart", "pairs"))
     columns: list[Any] = [details.get(name) for name in ("targets", "mae", "rmse", "scale")]
-    if not all(isinstance(column, list) and column for column in columns):
-        return False
     targets, mae, rmse, scale = columns
     return (
-        len(targets) == len(mae) == len(rmse) == len(scale)
+        all(isinstance(column, list) and column and len(column) == len(targets) for column in columns)
         and all(isinstance(target, str) for target in targets)
         and all(error is None or _number(error) for error in (*mae, *rmse))
         and all(_number(s) and s > 0 for s in scale)

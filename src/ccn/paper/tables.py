@@ -11,8 +11,7 @@ from statistics import fmean
 from ccn.errors import ConfigurationError
 from ccn.paper import notes
 from ccn.paper.cells import FLOOR, SPLITS, TABLES
-from ccn.paper.comparison import Table, compare
-from ccn.paper.quoted import Quoted, paper_notes, quoted
+from ccn.paper.comparison import Quoted, Table, compare, paper_notes, quoted
 from ccn.paper.records import Record
 
 __all__ = ["NAMES", "table"]
@@ -31,17 +30,10 @@ def table(name: str, records: Iterable[Record]) -> Table:
 
 
 def _kernels(records: Sequence[Record]) -> Table:
-    return _made(
-        "kernels",
-        "Accuracy on the test part in percent, mean ± standard deviation over splits.",
-        _by_dataset([r for r in records if r.split < SPLITS], TABLES["kernels"]),
-        _percent,
-        max,
-        quoted=partial(quoted, "kernels"),
-        splits=SPLITS,
-        form=".2f",
-        more=paper_notes("kernels"),
-    )
+    title = "Accuracy on the test part in percent, mean ± standard deviation over splits."
+    of = _by_dataset([r for r in records if r.split < SPLITS], TABLES["kernels"])
+    empty = Table("kernels", title, ".2f", notes=paper_notes("kernels"))
+    return _filled(empty, of, partial(_test, 100), max, partial(quoted, "kernels"), SPLITS)
 
 
 def _more_splits(records: Sequence[Record]) -> Table:
@@ -49,15 +41,9 @@ def _more_splits(records: Sequence[Record]) -> Table:
     items = [d for d in TABLES["kernels"] if any(d == dataset for dataset, _ in more)]
     of = _by_dataset([r for r in records if (r.dataset, r.method) in more], items)
     splits = ", ".join(f"{max(r.split for r in of_item) + 1} of {item}" for item, of_item in of.items())
-    return _made(
-        "kernels-more",
-        "Cheap methods over more splits; the first ten are those above.",
-        of,
-        _percent,
-        max,
-        form=".2f",
-        more=(f"Splits: {splits}.",) if splits else (),
-    )
+    title = "Cheap methods over more splits; the first ten are those above."
+    empty = Table("kernels-more", title, ".2f", notes=(f"Splits: {splits}.",) if splits else ())
+    return _filled(empty, of, partial(_test, 100), max)
 
 
 def _hcep(records: Sequence[Record]) -> Table:
@@ -79,17 +65,9 @@ def _hcep(records: Sequence[Record]) -> Table:
             return quoted("hcep", method, item)
         return _computed([quoted("hcep", m, "mae") for m in (method, "boosting")], lambda of, by: of / by)
 
-    return _made(
-        "hcep",
-        "Errors of the power conversion efficiency (percent) on the test part of HCEP.",
-        dict.fromkeys(labels, records),
-        values,
-        min,
-        quoted=of_paper,
-        form=".3f",
-        labels=labels,
-        more=paper_notes("hcep"),
-    )
+    title = "Errors of the power conversion efficiency (percent) on the test part of HCEP."
+    empty = Table("hcep", title, ".3f", labels=labels, notes=paper_notes("hcep"))
+    return _filled(empty, dict.fromkeys(labels, records), values, min, of_paper)
 
 
 def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Table:
@@ -113,19 +91,15 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
         f"{FLOOR}: the least error, over all molecules, of any function of the elements of heavy atoms and of which of "
         "them are bonded."
     )
-    units = "standard deviations of the training part" if scaled else "the units of the targets"
-    return _made(
-        name,
-        f"{metric.upper()} of the 13 targets of QM9 on the test part, in {units}.",
-        dict.fromkeys((*TARGETS, mean) if scaled else TARGETS, records),
-        values,
-        min,
-        quoted=of_paper if scaled else _nothing,
-        form=".3f" if scaled else ".4g",
-        across=True,
-        labels={} if scaled else {target: f"{target} ({unit})" for target, unit in TARGETS.items()},
-        more=[floor] * any(r.method == FLOOR for r in records) + [*paper_notes("qm9")] * scaled,
-    )
+    said = (floor,) * any(r.method == FLOOR for r in records)
+    title = f"{metric.upper()} of the 13 targets of QM9 on the test part, in "
+    if scaled:
+        title += "standard deviations of the training part."
+        empty = Table(name, title, ".3f", across=True, notes=(*said, *paper_notes("qm9")))
+        return _filled(empty, dict.fromkeys((*TARGETS, mean), records), values, min, of_paper)
+    labels = {target: f"{target} ({unit})" for target, unit in TARGETS.items()}
+    empty = Table(name, title + "the units of the targets.", ".4g", across=True, labels=labels, notes=said)
+    return _filled(empty, dict.fromkeys(TARGETS, records), values, min)
 
 
 def _expressivity(records: Sequence[Record]) -> Table:
@@ -147,16 +121,11 @@ def _expressivity(records: Sequence[Record]) -> Table:
         f"one of {expressivity.SEEDS} seeds does so, compared with how {expressivity.NUMBERINGS} numberings of a graph "
         "differ."
     )
-    return _made(
-        "expressivity",
-        "Pairs of non-isomorphic graphs that are told apart.",
-        {**{name: of[name] for name in _BREC}, "BREC": total, **others},
-        lambda r: {} if r.test is None else {r.dataset: r.test},
-        max,
-        form=".0f",
-        labels={item: f"{item} ({count} pairs)" for item, count in pairs.items()},
-        more=(how,) if records else (),
-    )
+    labels = {item: f"{item} ({count} pairs)" for item, count in pairs.items()}
+    title = "Pairs of non-isomorphic graphs that are told apart."
+    empty = Table("expressivity", title, ".0f", labels=labels, notes=(how,) if records else ())
+    items = {**{name: of[name] for name in _BREC}, "BREC": total, **others}
+    return _filled(empty, items, partial(_test, 1), max)
 
 
 _TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
@@ -176,34 +145,30 @@ def _nothing(method: str, item: str) -> None:
     """The paper's figure, where it has none."""
 
 
-def _made(
-    name: str,
-    title: str,
+def _filled(
+    empty: Table,
     records: Mapping[str, Sequence[Record]],
     values: Callable[[Record], Mapping[str, float]],
     better: Callable[[Iterable[float]], float],
-    *,
-    form: str,
     quoted: Callable[[str, str], Quoted | None] = _nothing,
     splits: int = 1,
-    across: bool = False,
-    labels: Mapping[str, str] = {},
-    more: Iterable[str] = (),
 ) -> Table:
-    """A table with its notes; ``records`` are those of each item, ``more`` further notes."""
+    """The table with its figures and further notes; ``records`` are those of each item."""
     methods, figures = compare(records, values, quoted, better, splits)
     every = list({id(r): r for of_item in records.values() for r in of_item}.values())
     fewer, rows = notes.fewer_rows(every, methods)
-    said = [*notes.marks(figures.values()), *notes.timeouts(every), *notes.settings(every, methods), *rows, *more]
-    return Table(name, title, tuple(records), methods, figures, form, across, {**fewer, **labels}, tuple(said))
+    said = [*notes.marks(figures.values()), *notes.timeouts(every), *notes.settings(every, methods), *rows]
+    labels = {**fewer, **empty.labels}
+    made = replace(empty, labels=labels, notes=(*said, *empty.notes))
+    return replace(made, items=tuple(records), methods=methods, figures=figures)
 
 
 def _by_dataset(records: Sequence[Record], items: Iterable[str]) -> dict[str, list[Record]]:
     return {item: [r for r in records if r.dataset == item] for item in items}
 
 
-def _percent(r: Record) -> dict[str, float]:
-    return {} if r.test is None else {r.dataset: 100 * r.test}
+def _test(factor: float, r: Record) -> dict[str, float]:
+    return {} if r.test is None else {r.dataset: factor * r.test}
 
 
 def _computed(figures: Sequence[Quoted | None], formula: Callable[..., float]) -> Quoted | None:

@@ -40,13 +40,14 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], align: str | No
 
     """
     rule = [{"l": "---", "r": "---:"}[a] for a in align or _default_align(head)]
-    lines = [_markdown_cells(head), rule, *map(_markdown_cells, rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    cells = [[_set(cell, cell.replace("|", r"\|"), "**{}**") for cell in line] for line in (head, *rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (cells[0], rule, *cells[1:]))
 
 
 def latex(head: Sequence[str], rows: Iterable[Sequence[str]], align: str | None = None) -> str:
     """A tabular environment, which needs the package booktabs, without a newline at its end."""
-    lines = [" & ".join(_latex_cells(line)) + r" \\" for line in (head, *rows)]
+    cells = [[_set(cell, latex_escaped(cell), r"\textbf{{{}}}") for cell in line] for line in (head, *rows)]
+    lines = [" & ".join(line) + r" \\" for line in cells]
     begin = rf"\begin{{tabular}}{{{align or _default_align(head)}}}"
     return "\n".join([begin, r"\toprule", lines[0] + r" \midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"])
 
@@ -67,11 +68,5 @@ def _default_align(head: Sequence[str]) -> str:
     return "l" + "r" * (len(head) - 1)
 
 
-def _markdown_cells(line: Iterable[str]) -> list[str]:
-    escaped = ((cell, cell.replace("|", r"\|")) for cell in line)
-    return [f"**{text}**" if isinstance(cell, Bold) else text for cell, text in escaped]
-
-
-def _latex_cells(line: Iterable[str]) -> list[str]:
-    escaped = ((cell, latex_escaped(cell)) for cell in line)
-    return [rf"\textbf{{{text}}}" if isinstance(cell, Bold) else text for cell, text in escaped]
+def _set(cell: str, escaped: str, bold: str) -> str:
+    return bold.format(escaped) if isinstance(cell, Bold) else escaped

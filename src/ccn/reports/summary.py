@@ -1,12 +1,16 @@
-"""The report of a training run in Markdown: the data, the metrics, the settings, and how to use the model."""
+"""The report of a training run in Markdown (data, metrics, settings, how to use the model), and its picture."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ccn.learning.task import Floats, Task
 from ccn.reports.markup import markdown
 
 if TYPE_CHECKING:
@@ -14,9 +18,9 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["figure", "metrics_rows", "report"]
+__all__ = ["draw_run", "figure", "metrics_rows", "report"]
 
-_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "accuracy": "accuracy", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC"}
+_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
 
 
@@ -29,8 +33,7 @@ def metrics_rows(found: Mapping[str, Mapping[str, float]]) -> tuple[list[str], l
     """Head and rows of a table of metrics: one row per metric, one column per part."""
     parts = [part for part in found if part != "calibration"]  # used for the intervals only
     names = list(next(iter(found.values()), {}))
-    label = {n: _NAMES.get(n, "MCC" if n == "mcc" else n) for n in names}
-    return ["", *parts], [[label[n], *(figure(found[p].get(n)) for p in parts)] for n in names]
+    return ["", *parts], [[_NAMES.get(n, n), *(figure(found[p].get(n)) for p in parts)] for n in names]
 
 
 def report(
@@ -81,3 +84,66 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         f"{said}; recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
         f"member{'s' * (t.members > 1)}, {ended}"
     )
+
+
+def draw_run(
+    path: Path, history: Sequence[Mapping[str, Any]], task: Task, tested: tuple[Floats, Floats] | None
+) -> bool:
+    """Draw the losses of all members, and for up to five targets predictions against measured values or the confusion
+    matrix; False if matplotlib is not installed or there is nothing to draw.
+    """
+    if find_spec("matplotlib") is None:
+        return False
+    from matplotlib.figure import Figure  # without pyplot, which would choose a window system
+
+    targets, predictions = tested or (np.zeros((0, 1)), np.zeros((0, 1)))
+    names = task.targets[:5] if len(targets) else ()
+    count = bool(history) + len(names)
+    if not count:
+        return False
+    figure: Any = Figure(figsize=(4.2 * count, 3.8), layout="constrained")
+    panels = iter(np.atleast_1d(figure.subplots(1, count)))
+    if history:
+        _losses(next(panels), history)
+    for i, name in enumerate(names):
+        panel = next(panels)
+        there = ~np.isnan(targets[:, i])
+        y, p = targets[there, i], predictions[there] if task.kind in ("binary", "multiclass") else predictions[there, i]
+        if task.kind == "regression":
+            _scatter(panel, y, p)
+        else:
+            guess = p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(int)
+            _confusion(panel, y.astype(int), guess, [str(c) for c in task.classes])
+        panel.set_title(f"{name}, test part")
+    figure.savefig(path, dpi=120)
+    return True
+
+
+def _losses(panel: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    for member in dict.fromkeys(row["member"] for row in rows):
+        of_member = [row for row in rows if row["member"] == member]
+        epochs = [int(row["epoch"]) for row in of_member]
+        for key, colour in (("train_loss", "C0"), ("validation_loss", "C1")):
+            if of_member[0].get(key):
+                label = key.removesuffix("_loss") if member == rows[0]["member"] else None
+                panel.plot(epochs, [float(row[key]) for row in of_member], colour, lw=1, label=label)
+    panel.set(xlabel="epoch", ylabel="loss", title="training", yscale="log")
+    panel.legend()
+
+
+def _scatter(panel: Any, y: Floats, p: Floats) -> None:
+    both = np.concatenate([y, p])
+    ends = [both.min(), both.max()] if len(both) else []
+    panel.plot(ends, ends, "0.7", lw=1, zorder=0)
+    panel.scatter(y, p, s=8, alpha=0.5, linewidths=0)
+    panel.set(xlabel="measured", ylabel="predicted", aspect="equal")
+
+
+def _confusion(panel: Any, y: Any, guess: Any, classes: list[str]) -> None:
+    count = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(count, (y, guess), 1)
+    panel.imshow(count, cmap="Blues")
+    for (i, j), k in np.ndenumerate(count):
+        panel.text(j, i, str(k), ha="center", va="center", color="white" if k > count.max() / 2 else "black")
+    places = range(len(classes))
+    panel.set(xlabel="predicted", ylabel="true", xticks=places, yticks=places, xticklabels=classes, yticklabels=classes)

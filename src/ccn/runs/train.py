@@ -25,9 +25,8 @@ from ccn.learning.examples import labelled
 from ccn.learning.model import Model, Prediction
 from ccn.learning.task import Floats
 from ccn.methods.method import fit
-from ccn.reports.figures import draw_run
 from ccn.reports.markup import csv_text
-from ccn.reports.summary import report
+from ccn.reports.summary import draw_run, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder
 from ccn.runs.data import divide, read_data

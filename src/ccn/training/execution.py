@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from lightning_fabric import Fabric
 
-__all__ = ["Execution", "Machine", "is_first", "keep_memory", "torch_device", "torch_threads"]
+__all__ = ["Execution", "Machine", "is_first", "torch_device", "torch_threads"]
 
 
 @dataclass(frozen=True)
@@ -136,19 +136,3 @@ def is_first() -> bool:
     """Whether this process is the one that writes, by the variables that torchrun, SLURM and Fabric set."""
     ranks = (os.environ.get(name) for name in ("RANK", "LOCAL_RANK", "SLURM_PROCID"))
     return int(next((r for r in ranks if r is not None), "0")) == 0
-
-
-def keep_memory() -> None:
-    """Let the GNU C library keep up to half a gigabyte of freed memory, for processes that train and do nothing else.
-
-    Otherwise every training step causes thousands of page faults. Without the GNU library nothing is done.
-    """
-    import ctypes
-
-    trim, mapped = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
-    try:
-        library = ctypes.CDLL("libc.so.6")
-        library.mallopt(trim, 1 << 29)
-        library.mallopt(mapped, 1 << 28)
-    except (OSError, AttributeError):
-        return

@@ -13,7 +13,7 @@ from labelled import label, labelled
 import ccn
 from ccn.errors import GraphError
 from ccn.methods.kernels.parts import PartKinds, _hash, kinds
-from ccn.paper.pairs import strongly_regular
+from ccn.paper.expressivity import strongly_regular
 
 GRAPHS = labelled(25, seed=2, largest=8, labels=2)
 

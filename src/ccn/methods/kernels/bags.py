@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges
 
@@ -21,10 +22,12 @@ __all__ = [
     "Bag",
     "Names",
     "edge_names",
+    "edges",
     "graph_of",
     "matrices",
     "mix",
     "name",
+    "pair_names",
     "row_names",
     "tally",
     "unary",
@@ -84,6 +87,18 @@ def edge_names(pack: Pack) -> Names:
     first = np.repeat(a["edge_start"][:-1], np.diff(a["entry_start"]))
     out: Names = row_names(a["edge_features"])[a["edge"] + first]
     return out
+
+
+def edges(pack: Pack) -> tuple[Int, Int, NDArray[np.bool_]]:
+    """The ends u < v of each edge, and which of the nonzero entries of A these are."""
+    a = neighbours(pack).tocoo()
+    once = a.row < a.col
+    return a.row[once], a.col[once], once
+
+
+def pair_names(kind: int, label: Names, u: Int, v: Int, *more: Names) -> Names:
+    """The names of unordered pairs of vertices by their labels."""
+    return name(kind, np.minimum(label[u], label[v]), np.maximum(label[u], label[v]), *more)
 
 
 def graph_of(pack: Pack) -> Int:

@@ -1,19 +1,27 @@
-"""The interface of graph kernels: a frozen dataclass of settings that computes Gram matrices of packs."""
+"""The interface of graph kernels: a frozen dataclass of settings that computes Gram matrices of packs.
+
+The Gram matrices of large packs are computed once and kept in the cache folder, keyed by kernel and graphs.
+"""
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.errors import FileError
+from ccn.files import cache_folder, digest, lock, write_atomically
 from ccn.graphs.pack import Pack
+from ccn.learning.examples import fingerprint
 from ccn.methods.kernels.bags import Bag, matrices
 
-__all__ = ["BagKernel", "Floats", "Kernel"]
+__all__ = ["BagKernel", "Floats", "Kernel", "gram_path", "stored_gram"]
 
 Floats = NDArray[np.float64]
 Seen = TypeVar("Seen")
@@ -88,3 +96,41 @@ class BagKernel(Kernel[Bag]):
 
     def squares(self, a: Bag) -> Floats:
         return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
+
+
+def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
+    """The file of the Gram matrix of these graphs with this kernel."""
+    what = [kernel.version, type(kernel).__name__, kernel.settings(), normalise, fingerprint(graphs)]
+    learned = [part for item in sorted(kernel.state().items()) for part in item]
+    return cache_folder() / "grams" / f"{type(kernel).__name__}-{digest(what, *learned)[:32]}.npy"
+
+
+def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
+    """The Gram matrix of all graphs in single precision, read from the cache or computed and written there.
+
+    Processes that need the same matrix at the same time wait for the one that computes it. If it cannot be written,
+    there is a warning and it stays in memory.
+    """
+    path = gram_path(kernel, graphs, normalise=normalise)
+    if (found := _read(path, len(graphs))) is not None:
+        return found
+    made: NDArray[np.float32] | None = None
+    try:
+        with lock(path):
+            if (found := _read(path, len(graphs))) is not None:
+                return found
+            made = kernel.gram(graphs, normalise=normalise).astype(np.float32)
+            write_atomically(path, lambda file: np.save(file, made, allow_pickle=False))
+    except (OSError, FileError) as error:
+        warnings.warn(
+            f"the Gram matrix is kept in memory only ({error}); set CCN_CACHE to a folder with space", stacklevel=2
+        )
+    return kernel.gram(graphs, normalise=normalise).astype(np.float32) if made is None else made
+
+
+def _read(path: Path, rows: int) -> NDArray[np.float32] | None:
+    try:
+        found: NDArray[np.float32] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):  # there is none, or an unfinished one
+        return None
+    return found if found.shape == (rows, rows) and found.dtype == np.float32 else None

@@ -28,11 +28,10 @@ from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges, starts
 from ccn.methods.kernels.bags import row_names, vertex_names
-from ccn.methods.kernels.kernel import Kernel
+from ccn.methods.kernels.kernel import Floats, Kernel
 
 __all__ = ["MultiscaleLaplacian", "Summary", "summaries"]
 
-Floats = NDArray[np.float64]
 _ENTRIES = 2**22  # of a block of small matrices
 _DIGITS = 8  # to which the covariances of equal balls agree
 

@@ -24,10 +24,21 @@ import torch
 from torch import Tensor
 
 from ccn.errors import GraphError
-from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import starts
-from ccn.methods.kernels.bags import Bag, Names, graph_of, matrices, mix, name, row_names, tally, unary, vertex_names
+from ccn.methods.kernels.bags import (
+    Bag,
+    Names,
+    edges,
+    graph_of,
+    matrices,
+    mix,
+    name,
+    row_names,
+    tally,
+    unary,
+    vertex_names,
+)
 from ccn.methods.kernels.kernel import Floats, Kernel
 from ccn.models import CCN
 
@@ -65,11 +76,9 @@ def _network(order: int, levels: int) -> CCN:
 
 def _hashed(graphs: Pack) -> Pack:
     """The graphs with a hash of each vertex's label per channel, and undirected edges without weights."""
-    a, first = neighbours(graphs).tocoo(), starts(graphs.sizes)
-    once = a.row < a.col
-    graph = graph_of(graphs)[a.row[once]]
-    pairs = np.stack([a.row[once], a.col[once]], axis=1) - first[graph, None]
-    label = vertex_names(graphs)
+    u, v, _ = edges(graphs)
+    graph, label = graph_of(graphs)[u], vertex_names(graphs)
+    pairs = np.stack([u, v], axis=1) - starts(graphs.sizes)[graph, None]
     features = np.stack([_code(name(c, label)) for c in range(_CHANNELS)], axis=1)
     return Pack.of_edges(graphs.sizes, np.bincount(graph, minlength=len(graphs)), pairs, features)
 

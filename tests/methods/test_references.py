@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from labelled import SIZE, SMILES, label, labelled, permuted
+from labelled import SIZE, SMILES, label, labelled, near, permuted
 
 import ccn
 from ccn.baselines import method
-from ccn.methods.pscn import PSCN, patches, sequence
+from ccn.methods.references import GIN, NGF, PSCN, patches, sequence
 from ccn.testing import random_molecule_like
 
 igraph = pytest.importorskip("igraph")
@@ -71,3 +71,38 @@ def test_as_many_patches_as_vertices_on_average() -> None:
         SMILES[:30], SIZE[:30], validation=(SMILES[30:], SIZE[30:])
     )
     assert made.model_.fitted.prepared["width"] == round(SIZE[:30].mean())
+
+
+def test_the_formula_vertex_by_vertex() -> None:
+    torch.manual_seed(0)
+    net = NGF(3, 2, layers=2, hidden=4, length=6, degrees=2).double()
+    graphs = labelled(4, seed=7)
+    with torch.no_grad():
+        for w in net.biases:
+            w.normal_()
+        for g, found in zip(graphs, net.fingerprint(graphs), strict=True):
+            h, around = g.features.double(), near(g)
+            total = net.write[0](h).softmax(1).sum(0)
+            for weight, bias, write in zip(net.weights, net.biases, net.write[1:], strict=True):
+                degree = [min(2, len(x)) for x in around]
+                sums = [h[i] + sum((h[j] for j in around[i]), torch.zeros(h.shape[1])) for i in range(g.n)]
+                h = torch.stack([torch.relu(weight[d] @ s + bias[d]) for d, s in zip(degree, sums, strict=True)])
+                total = total + write(h).softmax(1).sum(0)
+            torch.testing.assert_close(found, total)
+            # A vertex writes what adds up to one in every layer.
+            np.testing.assert_allclose(found.sum(), 3 * g.n)
+
+
+def test_numberings_do_not_count_for_fingerprints() -> None:
+    net = NGF(3, 2).double()
+    graphs = labelled(10, seed=8)
+    torch.testing.assert_close(net(permuted(graphs)), net(graphs))
+    assert not torch.allclose(net(graphs[:1]), net(graphs[1:2]))
+
+
+def test_numberings_do_not_count_for_gin() -> None:
+    pytest.importorskip("torch_geometric")
+    net = GIN(3, 2).double().eval()
+    graphs = labelled(10, seed=8)
+    torch.testing.assert_close(net(permuted(graphs)), net(graphs))
+    assert not torch.allclose(net(graphs[:1]), net(graphs[1:2]))
