@@ -65,10 +65,7 @@ def load(path: str | Path) -> Model:
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
     except Exception as error:  # whatever a header that was forged makes the constructors raise
-        raise FileError(
-            f"{path}: written by ccn {data.get('ccn', '?')}, and this is ccn {__version__}, which cannot make its "
-            f"model ({type(error).__name__}: {error}); install that version to use it"
-        ) from None
+        raise _unreadable(path, data, error) from None
 
 
 def describe(path: str | Path) -> dict[str, Any]:
@@ -83,10 +80,16 @@ def _read(path: str | Path, *, tensors: bool) -> sealed.Sealed:
         held = updated(held)
         _check_header(held.data)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise FileError(
-            f"{path}: not the header of a model ({type(error).__name__}: {error}); it was altered, take another copy"
-        ) from None
+        raise _unreadable(path, held.data, error) from None
     return held
+
+
+def _unreadable(path: str | Path, data: Any, error: Exception) -> FileError:
+    writer = data.get("ccn", "?") if isinstance(data, dict) else "?"
+    return FileError(
+        f"{path}: written by ccn {writer}, and this is ccn {__version__}, which cannot make its model "
+        f"({type(error).__name__}: {error}); install that version to use it, or take another copy if it was altered"
+    )
 
 
 def _check_header(data: Mapping[str, Any]) -> None:

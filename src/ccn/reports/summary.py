@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ccn.learning.task import Floats, Task
+from ccn.methods.registry import make_method
 from ccn.reports.markup import markdown
 
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
     said = f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     if not found["members"]:
         return said
-    n, t = config.recipe.network, config.recipe.training
+    n, members = config.recipe.network, len(found["members"])
+    network = ""
+    if "network" in make_method(config.method, classification=False).recipe_fields():
+        network = f": order {n.order}, {n.levels} levels, {n.channels} channels"
     ended = ", ".join(
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), epoch {m['best_epoch']} kept" for m in found["members"]
     )
-    return (
-        f"{said}; recipe {config.recipe.name}: order {n.order}, {n.levels} levels, {n.channels} channels; {t.members} "
-        f"member{'s' * (t.members > 1)}, {ended}"
-    )
+    return f"{said}; recipe {config.recipe.name}{network}; {members} member{'s' * (members > 1)}, {ended}"
 
 
 def draw_run(
