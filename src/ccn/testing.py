@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ccn.algebra.operations import permute
 from ccn.graphs.graph import Graph, batch
-from ccn.layers.activation import Activation
-from ccn.schemes.invariance import random_permutation
+from ccn.layers.aggregation import Activation
+from ccn.schemes.scheme import random_permutation
 
 __all__ = ["assert_covariant", "random_graph", "random_molecule_like", "random_permutation"]
 

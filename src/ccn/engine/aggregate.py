@@ -10,20 +10,26 @@
 and, in the same pass, the invariants of the result: one scalar per set partition of the k axes and channel, the sum of
 the entries whose equated indices agree. Order 1: the sum; order 2: the sum and the trace; order k: Bell(k) of them, the
 plain sum first and the full diagonal last.
+
+``square_maps`` is the elaboration T (x) T, the stacked tensor multiplied by itself, channel by channel. It is offered
+for orders 0 to 2 and exempt from the rule that nothing of order k+1 is stored: T is built packed, by the plan whose one
+contraction is the identity, and each Q is one einsum per part size.
 """
 
 from __future__ import annotations
 
+from string import ascii_lowercase
+
 import torch
 from torch import Tensor
 
-from ccn.algebra.partitions import bell
+from ccn.algebra.contractions import Contraction, MatrixClass, bell
 from ccn.engine.backend import Job, choose
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Plan
+from ccn.engine.plan import Map, Plan, plan
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "invariants", "over_graphs", "prepare"]
+__all__ = ["aggregate", "invariants", "over_graphs", "prepare", "square_maps"]
 
 
 def prepare(plan: Plan, level: Level, a: Matrices) -> int:
@@ -68,3 +74,41 @@ def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
     """(graphs, width) the rows of the nodes of each graph, added up."""
     index = torch.from_numpy(nodes.graph).to(rows.device)
     return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
+
+
+def _single(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
+    """A single Q of a layer, packed and unmixed: (rows, channels)."""
+    p = plan((c,), k, k_out, (MatrixClass(),))
+    eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
+    zero = f.new_zeros(f.shape[1])
+    return aggregate(f, eye, zero, p, level, matrices)[0]
+
+
+def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
+    """A contraction of X (x) X for packed X: (rows, channels)."""
+    n = c.order_in // 2
+    word = c.letters
+    out = []
+    for run in nodes.runs:
+        x = t[nodes.rows_of(run, n)].view(run.nodes, *[run.m] * n, -1)  # last axis first
+        left, right = word[:n][::-1], word[n:][::-1]
+        survivors = ascii_lowercase[: c.order_out][::-1]
+        out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, t.shape[1]))
+    return torch.cat(out)
+
+
+def square_maps(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
+    """All Q's of T (x) T (or U (x) U, or of the node itself): (rows, contractions, channels)."""
+    stacked: dict[str, Tensor] = {}
+    out = []
+    for c in maps:
+        if c.source == "own" or not isinstance(c, Contraction):
+            out.append(_single(f, c, k, k_out, level, matrices))
+            continue
+        source = c.source[:1]
+        if source not in stacked:
+            n = c.order_in // 2
+            identity = Contraction(tuple(range(n)), (), "T" if source == "T" else "U")
+            stacked[source] = _single(f, identity, k, n, level, matrices)
+        out.append(_square(stacked[source], level.nodes, c))
+    return torch.stack(out, dim=1)

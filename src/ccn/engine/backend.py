@@ -55,19 +55,15 @@ class Backend(Protocol):
 
     def serves(self, like: Tensor, differentiable: bool) -> bool:
         """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""
-        ...
 
     def prepare(self, plan: Plan, level: Level, a: Matrices) -> int:
         """Build what a plan needs on a level, which keeps it for :meth:`aggregate`; returns its bytes."""
-        ...
 
     def aggregate(self, f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
         """Activations, which may have no rows unless they are wanted, and invariants."""
-        ...
 
     def invariants(self, f: Tensor, nodes: Nodes, order: int) -> Tensor:
         """(nodes, Bell(order) * channels) the invariants of every node's tensor."""
-        ...
 
 
 class Form(NamedTuple):

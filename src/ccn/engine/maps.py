@@ -24,7 +24,7 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from ccn.algebra.partitions import set_partitions
+from ccn.algebra.contractions import set_partitions
 from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slot, Target
 from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError

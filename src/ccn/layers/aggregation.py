@@ -8,26 +8,88 @@ anchor, ``weight_free``; the engine computes the same result packed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass, Source, preset
-from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
-from ccn.engine.aggregate import aggregate
+from ccn.algebra.contractions import Contraction, EquivariantMap, MatrixClass, Source, bell, equivariant_maps, preset
+from ccn.engine.aggregate import aggregate, invariants, over_graphs, square_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
-from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
-from ccn.layers.activation import Activation
 from ccn.layers.initialisation import scales
 from ccn.layers.normalisation import normalisation
-from ccn.schemes.packed import Level
+from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "Choice", "list_maps"]
+__all__ = ["NONLINEARITIES", "Activation", "Adjacency", "Aggregation", "Choice", "list_maps"]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """P-tensors of one order and number of channels, one per node of a level.
+
+    ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
+    with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
+    over each graph, where they were computed in the same pass.
+    """
+
+    data: Tensor
+    nodes: Nodes
+    order: int
+    totals: Tensor | None = None
+
+    @property
+    def channels(self) -> int:
+        return int(self.data.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Activation(nodes={len(self)}, order={self.order}, channels={self.channels})"
+
+    def _storage(self, v: int) -> int:
+        if not 0 <= v < len(self):
+            raise ConfigurationError(f"node {v} does not exist at this level; its nodes are 0..{len(self) - 1}")
+        return int(self.nodes.storage[v])
+
+    def node(self, v: int) -> Tensor:
+        """The tensor of node v of this level, numbered through the batch: shape (m, .., m, channels)."""
+        s = self._storage(v)
+        start = self.nodes.row_start(self.order)
+        rows = self.data[int(start[s]) : int(start[s + 1])]
+        m = int(self.nodes.size[s])
+        return rows.view(*[m] * self.order, self.channels).permute(*reversed(range(self.order)), self.order)
+
+    def part(self, v: int) -> list[int]:
+        """The ordered atoms of node v, in batch numbers."""
+        s = self._storage(v)
+        return [int(a) for a in self.nodes.parts[self.nodes.start[s] : self.nodes.start[s + 1]]]
+
+    @cached_property
+    def invariants(self) -> Tensor:
+        """(nodes, Bell(order) * channels) in storage order: one scalar per set partition of the axes."""
+        return invariants(self.data, self.nodes, self.order)
+
+    def per_graph(self, graphs: int) -> Tensor:
+        """The invariants summed over the nodes of each graph."""
+        if self.totals is not None:
+            return self.totals
+        if len(self.data) == len(self.nodes):  # one entry each, which is every invariant of its tensor
+            return over_graphs(self.data, self.nodes, graphs).repeat(1, bell(self.order))
+        return over_graphs(self.invariants, self.nodes, graphs)
+
+    def per_atom(self, atoms: int) -> Tensor:
+        """The invariants of the nodes anchored at each atom, added up; zero where there is none."""
+        anchored = self.nodes.anchor >= 0
+        chosen = self.invariants[torch.from_numpy(anchored).to(self.data.device)]
+        index = torch.from_numpy(self.nodes.anchor[anchored]).to(self.data.device)
+        return chosen.new_zeros(atoms, chosen.shape[1]).index_add(0, index, chosen)
+
 
 Adjacency = bool | Literal["both"]
 Choice = str | Sequence[Map]

@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate, invariants
+from ccn.engine.aggregate import aggregate, invariants, square_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
-from ccn.engine.square import square_maps
 from ccn.graphs.adjacency import Weights
 from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.ragged import Cache, Int

@@ -137,15 +137,9 @@ class Pairs:
         """The pairs chosen by a mask."""
         if keep.all():
             return self
-        count = np.diff(self.start)
-        chosen = count[keep]
-        return Pairs(
-            self.parent[keep],
-            self.child[keep],
-            self.stack[keep],
-            starts(chosen),
-            self.place[ranges(self.start[:-1][keep], chosen)],
-        )
+        count = np.diff(self.start)[keep]
+        place = self.place[ranges(self.start[:-1][keep], count)]
+        return Pairs(self.parent[keep], self.child[keep], self.stack[keep], starts(count), place)
 
 
 class _Places:
@@ -197,12 +191,6 @@ class Inner:
     entry: NDArray[Any]
     shift: Int
 
-    def of(self, number: Int) -> tuple[Int, NDArray[Any], NDArray[Any], Int]:
-        """The entries of the nodes with these numbers, one after another: how many each has, row, column, entry."""
-        count = self.count[number]
-        at = ranges(self.start[number], count)
-        return count, self.row[at], self.column[at], self.entry[at] + np.repeat(self.shift[number], count)
-
 
 @dataclass(frozen=True)
 class Restriction:
@@ -242,10 +230,12 @@ class Level:
 
     def restrict(self, entries: Int) -> Restriction:
         """A matrix over the atoms, given by its places (2, nnz) in row order, restricted to every part."""
-        nodes = self.nodes
-        if self.inner is not None and self.inner.entries is entries:
-            count, row, column, entry = self.inner.of(nodes.number)
-            return Restriction(starts(count), row.astype(np.int32), column.astype(np.int32), entry)
+        nodes, inner = self.nodes, self.inner
+        if inner is not None and inner.entries is entries:
+            count = inner.count[nodes.number]
+            at = ranges(inner.start[nodes.number], count)
+            entry = inner.entry[at] + np.repeat(inner.shift[nodes.number], count)
+            return Restriction(starts(count), inner.row[at].astype(np.int32), inner.column[at].astype(np.int32), entry)
         row_start = starts(np.bincount(entries[0], minlength=int(nodes.parts.max(initial=-1)) + 1))
         count = np.diff(row_start)[nodes.parts]
         entry = ranges(row_start[:-1][nodes.parts], count)
@@ -343,9 +333,8 @@ def _pairs(nodes: Nodes, below: Nodes, places: _Places, parent: Int, child: Int)
     count = below.size[child]
     place = places(np.repeat(parent, count), below.parts[ranges(below.start[:-1][child], count)])
     anchor = below.anchor[child]
-    stack = np.where(
-        anchor >= 0, places(parent, np.maximum(anchor, nodes.parts[nodes.start[parent]] * (anchor < 0))), -1
-    )
+    inside = np.where(anchor >= 0, anchor, nodes.parts[nodes.start[parent]])  # any atom where there is no anchor
+    stack = np.where(anchor >= 0, places(parent, inside), -1)
     return Pairs(parent, child, stack, starts(count), place)
 
 
