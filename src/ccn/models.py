@@ -276,7 +276,6 @@ class _Rescale(nn.Module):
 def _head(
     first: nn.Module, width: int, hidden: Sequence[int], out: int, norm: str | None, dropout: float
 ) -> nn.Sequential:
-    """The MLP from the invariants of a graph to its outputs."""
     layers = [first, normalisation(norm, width)]
     for h in hidden:
         layers += [nn.Linear(width, h), normalisation(norm, h), nn.ReLU(), nn.Dropout(dropout) if dropout else None]
@@ -285,7 +284,6 @@ def _head(
 
 
 def _integer(name: str, value: Any, least: int) -> int:
-    """An integer of any type as an int."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -18,12 +18,13 @@ contraction is the identity, and each Q is one einsum per part size.
 
 from __future__ import annotations
 
+from functools import cache
 from string import ascii_lowercase
 
 import torch
 from torch import Tensor
 
-from ccn.algebra.contractions import Contraction, MatrixClass, bell
+from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell
 from ccn.engine.backend import Job, choose
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
@@ -78,37 +79,34 @@ def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
 
 def _single(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
     """A single Q of a layer, packed and unmixed: (rows, channels)."""
-    p = plan((c,), k, k_out, (MatrixClass(),))
     eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
-    zero = f.new_zeros(f.shape[1])
-    return aggregate(f, eye, zero, p, level, matrices)[0]
+    p = plan((c,), k, k_out, (MatrixClass(),))
+    return aggregate(f, eye, f.new_zeros(f.shape[1]), p, level, matrices)[0]
 
 
 def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
     """A contraction of X (x) X for packed X: (rows, channels)."""
-    n = c.order_in // 2
-    word = c.letters
-    out = []
+    n, width = c.order_in // 2, t.shape[1]
+    left, right, survivors = (x[::-1] for x in (c.letters[:n], c.letters[n:], ascii_lowercase[: c.order_out]))
+    out, rows = [], nodes.row_start(n)
     for run in nodes.runs:
-        x = t[nodes.rows_of(run, n)].view(run.nodes, *[run.m] * n, -1)  # last axis first
-        left, right = word[:n][::-1], word[n:][::-1]
-        survivors = ascii_lowercase[: c.order_out][::-1]
-        out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, t.shape[1]))
+        x = t[rows[run.first] : rows[run.end]].view(-1, *[run.m] * n, width)  # last axis first
+        out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, width))
     return torch.cat(out)
 
 
 def square_maps(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
     """All Q's of T (x) T (or U (x) U, or of the node itself): (rows, contractions, channels)."""
-    stacked: dict[str, Tensor] = {}
+
+    @cache
+    def factor(source: Source, n: int) -> Tensor:
+        return _single(f, Contraction(tuple(range(n)), (), source), k, n, level, matrices)
+
     out = []
     for c in maps:
-        if c.source == "own" or not isinstance(c, Contraction):
+        if isinstance(c, Contraction) and c.source != "own":
+            t = factor("T" if c.source == "TT" else "U", c.order_in // 2)
+            out.append(_square(t, level.nodes, c))
+        else:
             out.append(_single(f, c, k, k_out, level, matrices))
-            continue
-        source = c.source[:1]
-        if source not in stacked:
-            n = c.order_in // 2
-            identity = Contraction(tuple(range(n)), (), "T" if source == "T" else "U")
-            stacked[source] = _single(f, identity, k, n, level, matrices)
-        out.append(_square(stacked[source], level.nodes, c))
     return torch.stack(out, dim=1)

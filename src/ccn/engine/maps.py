@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +29,7 @@ from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slo
 from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run
+from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run, equal_runs
 
 __all__ = ["Maps", "build_maps", "invariant_map", "quantity_places"]
 
@@ -200,18 +200,14 @@ class _PairRun:
 
 
 def _pair_runs(pairs: Pairs, below: Nodes, nodes: Nodes) -> list[_PairRun]:
-    order = pairs.by_child_size
-    if not len(order):
-        return []
-    size = below.size[pairs.child[order]]
-    edge = [0, *(np.flatnonzero(np.diff(size)) + 1).tolist(), len(order)]
+    order = np.argsort(np.diff(pairs.start), kind="stable")
     runs = []
-    for a, b in pairwise(edge):
-        at, m = order[a:b], int(size[a])
+    for run in equal_runs(below.size[pairs.child[order]]):
+        at = order[run.first : run.end]
         parent = pairs.parent[at]
-        place = pairs.place[pairs.start[at][:, None] + np.arange(m)].astype(np.int32)
+        place = pairs.place[pairs.start[at][:, None] + np.arange(run.m)].astype(np.int32)
         widths = nodes.size[parent].astype(np.int32)
-        runs.append(_PairRun(m, parent, pairs.child[at], widths, pairs.stack[at].astype(np.int32), place))
+        runs.append(_PairRun(run.m, parent, pairs.child[at], widths, pairs.stack[at].astype(np.int32), place))
     return runs
 
 

@@ -396,7 +396,6 @@ def _weight(slot: Slot) -> str:
 
 
 def _combination(t: Target, name: str, k: int) -> str:
-    """How a target enters the output."""
     letters = _FREE[: t.order]
     letter = {a: x for x, group in zip(letters, t.axes, strict=True) for a in group}
     new = _FREE[t.order : t.order + len(t.new)]

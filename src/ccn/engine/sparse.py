@@ -65,14 +65,12 @@ class _Gradient(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, _t: None, _i: None, du: Tensor | None, dv: Tensor | None) -> Any:
-        """The derivative in a direction."""
         u, v = ctx.saved_tensors
         parts = [gradient(ctx.t, ctx.i, *x) for x, d in (((du, v), du), ((u, dv), dv)) if d is not None]
         return sum(parts[1:], start=parts[0])
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, t: Trilinear, i: int, u: Tensor, v: Tensor | None) -> tuple[Tensor, int]:
-        """One after another."""
 
         def each(x: Any, dim: int | None) -> Any:
             return [x] * info.batch_size if dim is None else x.unbind(dim)

@@ -204,6 +204,8 @@ class Aggregation(nn.Module):
 
     """
 
+    weight_free: nn.Parameter | None
+
     def __init__(
         self,
         in_channels: int,
@@ -231,15 +233,13 @@ class Aggregation(nn.Module):
         free_choice = contractions if isinstance(contractions, str) else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
         self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
-        self.contractions_free: tuple[Map, ...] = ()
         self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
-        self.weight_free: nn.Parameter | None
+        self.contractions_free: tuple[Map, ...] = ()
         if free:
             self.contractions_free = list_maps(free_choice, order, self.order_out, stacked=False, **options)  # type: ignore[arg-type]
-            self.weight_free = nn.Parameter(torch.empty(out_channels, len(self.contractions_free), in_channels))
-        else:
-            self.register_parameter("weight_free", None)
+        weights = torch.empty(out_channels, len(self.contractions_free), in_channels)
+        self.register_parameter("weight_free", nn.Parameter(weights) if free else None)
         self.norm = normalisation(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
@@ -259,12 +259,10 @@ class Aggregation(nn.Module):
             if weight is not None and maps:
                 scale = scales(maps, self.order, self.order_out, self.classes, level)
                 live = sum(s > 0 for s in scale)
-                spread = torch.tensor(
-                    [1 / s if s > 0 else 1.0 for s in scale], dtype=weight.dtype, device=weight.device
-                )
+                spread = [[1 / s if s > 0 else 1.0] for s in scale]
                 with torch.no_grad():
                     nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
-                    weight.mul_(spread[:, None])
+                    weight.mul_(weight.new_tensor(spread))
         nn.init.normal_(self.bias, std=0.1)
 
     def linear(
@@ -335,8 +333,7 @@ class Aggregation(nn.Module):
             data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))
         if dropped:
             data = self._drop(data, level)
-        totals = found if direct and graphs is not None else None
-        activation = Activation(data, level.nodes, self.order_out, totals)
+        activation = Activation(data, level.nodes, self.order_out, found if direct and graphs is not None else None)
         if direct and graphs is None:
             activation.__dict__["invariants"] = found  # computed in the same pass
         return activation

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ccn.graphs.ragged import Cache, Int, ranges, starts
 
-__all__ = ["Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Restriction", "Run", "compose"]
+__all__ = ["Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Restriction", "Run", "compose", "equal_runs"]
 
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
 
@@ -37,9 +37,11 @@ class Run:
     first: int
     end: int
 
-    @property
-    def nodes(self) -> int:
-        return self.end - self.first
+
+def equal_runs(size: Int) -> list[Run]:
+    """The maximal runs of one size."""
+    edge = [0, *(np.flatnonzero(np.diff(size)) + 1).tolist(), len(size)]
+    return [Run(int(size[a]), a, b) for a, b in pairwise(edge) if b]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,6 @@ class Nodes:
 
     @classmethod
     def none(cls) -> Nodes:
-        """No nodes."""
         empty = np.empty(0, dtype=np.int64)
         return cls(empty, starts(empty), empty, empty, empty, empty, empty)
 
@@ -86,18 +87,10 @@ class Nodes:
         """Rows of an activation of the given order."""
         return int(self.row_start(order)[-1])
 
-    def rows_of(self, run: Run, order: int) -> slice:
-        """The rows of a run's tensors of the given order."""
-        rows = self.row_start(order)
-        return slice(int(rows[run.first]), int(rows[run.end]))
-
     @cached_property
     def runs(self) -> list[Run]:
         """Maximal runs of nodes of one size."""
-        if not len(self):
-            return []
-        edge = [0, *(np.flatnonzero(np.diff(self.size)) + 1).tolist(), len(self)]
-        return [Run(int(self.size[a]), a, b) for a, b in pairwise(edge)]
+        return equal_runs(self.size)
 
     @cached_property
     def storage(self) -> Int:
@@ -128,13 +121,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.parent)
 
-    @cached_property
-    def by_child_size(self) -> Int:
-        """The pairs in order of the size of the child's part."""
-        return np.argsort(np.diff(self.start), kind="stable")
-
     def select(self, keep: NDArray[np.bool_]) -> Pairs:
-        """The pairs chosen by a mask."""
         if keep.all():
             return self
         count = np.diff(self.start)[keep]
@@ -303,7 +290,6 @@ class RawLevel:
 
 
 def _stored(raw: RawLevel) -> Nodes:
-    """The nodes of a level in storage order."""
     number = np.argsort(raw.size, kind="stable")
     size = raw.size[number]
     parts = raw.parts[ranges(starts(raw.size)[:-1][number], size)]
@@ -317,7 +303,6 @@ def _stored(raw: RawLevel) -> Nodes:
 
 
 def _joined(levels: Sequence[Nodes]) -> Nodes:
-    """Nodes of several levels one after another."""
     if len(levels) == 1:
         return levels[0]
     columns: dict[str, Any] = {
