@@ -146,15 +146,13 @@ class CCN(nn.Module):
             for i in range(levels)
         )
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
-        widths = [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
-        self.head = _head(
-            _Rescale(self.orders, self.channels),
-            sum(self.readout_widths),
-            widths,
-            out_features,
-            head_norm,
-            head_dropout,
-        )
+        width = sum(self.readout_widths)
+        head = [_Rescale(self.orders, self.channels), normalisation(head_norm, width)]
+        for h in [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]:
+            head += [nn.Linear(width, h), normalisation(head_norm, h), nn.ReLU()]
+            head += [nn.Dropout(head_dropout)] if head_dropout else []
+            width = h
+        self.head = nn.Sequential(*(m for m in (*head, nn.Linear(width, out_features)) if m is not None))
 
     def _batch(self, graphs: Any) -> Batch:
         """The input as a batch that fits this network, or an error that names the argument to change."""
@@ -271,16 +269,6 @@ class _Rescale(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return z * self.scale
-
-
-def _head(
-    first: nn.Module, width: int, hidden: Sequence[int], out: int, norm: str | None, dropout: float
-) -> nn.Sequential:
-    layers = [first, normalisation(norm, width)]
-    for h in hidden:
-        layers += [nn.Linear(width, h), normalisation(norm, h), nn.ReLU(), nn.Dropout(dropout) if dropout else None]
-        width = h
-    return nn.Sequential(*(layer for layer in (*layers, nn.Linear(width, out)) if layer is not None))
 
 
 def _integer(name: str, value: Any, least: int) -> int:

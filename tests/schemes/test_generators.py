@@ -143,7 +143,7 @@ def test_what_cannot_be_made_is_an_error_that_says_why() -> None:
     with pytest.raises(ConfigurationError, match="number of levels"):
         Neighbourhoods()(g)
     for levels in (-1, 1.5):
-        with pytest.raises(ConfigurationError, match=f"levels={levels}: .*not negative"):
+        with pytest.raises(ConfigurationError, match=f"levels={levels}: .*at least 0"):
             Neighbourhoods(levels=levels)  # type: ignore[arg-type]
     for radii in [(), (1, 2), (0, 2, 1)]:
         with pytest.raises(ConfigurationError, match="radii="):

@@ -147,12 +147,10 @@ class Contraction:
 
     @property
     def order_in(self) -> int:
-        """Order of H."""
         return len(self.survivors) + sum(map(len, self.blocks))
 
     @property
     def order_out(self) -> int:
-        """Order of the result."""
         return len(self.survivors)
 
     @property

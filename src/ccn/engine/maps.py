@@ -118,19 +118,17 @@ def _check_int32(count: int, order: int) -> None:
 
 def _places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
-    return (_small_places if m ** len(groups) <= SMALL else _all_places)(groups, m)
+    return (_kept_places if m ** len(groups) <= SMALL else _kept_places.__wrapped__)(groups, m)
 
 
-def _all_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
+@functools.lru_cache(maxsize=1024)
+def _kept_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     out = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
         out = (out[:, None] + step[None, :]).reshape(-1)
     out.flags.writeable = False
     return out
-
-
-_small_places = functools.lru_cache(maxsize=1024)(_all_places)
 
 
 def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes, device: torch.device) -> SparseMap:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -104,6 +104,11 @@ def _raw(b: Batch, level: int, children: sp.csr_array, parts: sp.csr_array, inne
     return RawLevel(size, atoms, anchor, b.graph_of, parent, below, child, own=anchor, inner=inner)
 
 
+def _check(name: str, value: Any, least: int) -> None:
+    if value is not None and (not isinstance(value, int | np.integer) or value < least):
+        raise ConfigurationError(f"{name}={value!r}: it must be an integer of at least {least}, or None")
+
+
 class _HopScheme(ABC):
     """Shared by generators with one node per vertex and level: children given as pattern matrices."""
 
@@ -146,10 +151,6 @@ class _HopScheme(ABC):
             raw.append(_raw(b, level, children, parts, _kept_inner(b, level) if self.is_kept() else None))
         return raw
 
-    def _check_max_part(self) -> None:
-        if self.max_part is not None and (not isinstance(self.max_part, int | np.integer) or self.max_part < 1):
-            raise ConfigurationError(f"max_part={self.max_part!r}: it must be an integer of at least 1, or None")
-
     def __call__(self, graph: Graph, /) -> Scheme:
         b, n = batch([graph]), graph.n
         part_lists, child_lists = [[(i,) for i in range(n)]], [[()] * n]
@@ -186,9 +187,8 @@ class Neighbourhoods(_HopScheme):
     max_part: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_max_part()
-        if self.levels is not None and (not isinstance(self.levels, int | np.integer) or self.levels < 0):
-            raise ConfigurationError(f"levels={self.levels!r}: it must be an integer and not negative")
+        _check("max_part", self.max_part, 1)
+        _check("levels", self.levels, 0)
 
     def depth(self, levels: int | None) -> int:
         wanted = self.levels if self.levels is not None else levels
@@ -219,9 +219,9 @@ class Balls(_HopScheme):
     max_part: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_max_part()
+        _check("max_part", self.max_part, 1)
         object.__setattr__(self, "radii", tuple(self.radii))
-        if not self.radii or self.radii[0] != 0 or any(a > b for a, b in zip(self.radii, self.radii[1:], strict=False)):
+        if not self.radii or self.radii[0] != 0 or any(a > b for a, b in pairwise(self.radii)):
             raise ConfigurationError(f"radii={self.radii}: the first must be 0 and none smaller than the one before")
 
     def depth(self, levels: int | None) -> int:
@@ -229,7 +229,7 @@ class Balls(_HopScheme):
 
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
         closed = _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
-        return [_hops(closed, wide - narrow) for narrow, wide in zip(self.radii, self.radii[1:], strict=False)]
+        return [_hops(closed, wide - narrow) for narrow, wide in pairwise(self.radii)]
 
 
 Finder = Callable[[Graph], Iterable[Sequence[int]]]
@@ -345,7 +345,7 @@ def composition(
     key = ("composition", generator if known else id(generator), levels)
 
     def build() -> tuple[Any, Composition]:
-        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _made_by(generator, b)
+        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _concatenated(generator, b)
         check([level.size for level in raw[1:]])
         return generator, compose(raw, b.start)  # the generator is kept with it, so that no other can take its id
 
@@ -353,26 +353,22 @@ def composition(
     return held[1]
 
 
-def _made_by(generator: Any, b: Batch) -> list[RawLevel]:
-    schemes = [generator(g) for g in b.graphs]
-    for i, (scheme, graph) in enumerate(zip(schemes, b.graphs, strict=True)):
+def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
+    """The levels of the schemes of all graphs, one after another through the batch."""
+    schemes: list[Scheme] = [generator(g) for g in b.graphs]
+    for i, (scheme, g) in enumerate(zip(schemes, b.graphs, strict=True)):
         if not isinstance(scheme, Scheme):
             raise SchemeError(f"graph {i}: the scheme function returned {type(scheme).__name__}, not a ccn.Scheme")
-        if scheme.atoms != graph.n:
-            raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {graph.n} vertices")
-    return _concatenated(schemes, b.start)
-
-
-def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
-    """The levels of hand-made schemes, one after another through the batch."""
+        if scheme.atoms != g.n:
+            raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {g.n} vertices")
     size, part, anchor, height, children, child = (
         np.concatenate(column) for column in zip(*(s.columns for s in schemes), strict=True)
     )
     nodes = [len(s.parts) for s in schemes]
     graph = np.repeat(np.arange(len(schemes)), nodes)
     first_node, part_start = starts(nodes)[graph], starts(size)
-    part = part + np.repeat(atom_start[graph], size)
-    anchor = np.where(anchor >= 0, anchor + atom_start[graph], -1)
+    part = part + np.repeat(b.start[graph], size)
+    anchor = np.where(anchor >= 0, anchor + b.start[graph], -1)
     parent = np.repeat(np.arange(len(size)), children)
     child = child + first_node[parent]
     levels = [np.flatnonzero(height == level) for level in range(int(height.max()) + 1)]
