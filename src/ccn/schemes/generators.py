@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
+from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.pack import KEPT_LEVELS, Pack
 from ccn.graphs.ragged import Int, ranges, small, starts
@@ -295,11 +295,9 @@ def rings(max_size: int = 8) -> Finder:
 
 
 def functional_groups(*smarts: str) -> Finder:
-    """Finds the matches of SMARTS patterns in graphs made from molecules (needs RDKit)."""
-    try:
-        from rdkit import Chem
-    except ImportError:
-        raise DependencyError("functional groups need RDKit: pip install rdkit") from None
+    """Finds the matches of SMARTS patterns in graphs made from molecules."""
+    from rdkit import Chem
+
     patterns: list[Any] = [Chem.MolFromSmarts(s) for s in smarts]
     if None in patterns:
         raise ConfigurationError(f"RDKit cannot read the SMARTS {smarts[patterns.index(None)]!r}")

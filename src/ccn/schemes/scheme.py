@@ -70,23 +70,16 @@ class Scheme:
         try:
             put("parts", tuple(tuple(map(operator.index, part)) for part in parts))
             put("children", tuple(tuple(map(operator.index, of)) for of in children))
-            given = (
-                [None] * len(self.parts)
-                if anchors is None
-                else [a if a is None else operator.index(a) for a in anchors]
-            )
+            listed = [None] * len(self.parts) if anchors is None else anchors
+            given = [a if a is None else operator.index(a) for a in listed]
         except TypeError as error:
             raise SchemeError(f"parts, children and anchors are made of integers ({error})") from None
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
-        if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
-            raise SchemeError(
-                f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors"
-            )
-        leaf = [not c and len(p) == 1 for c, p in zip(self.children, self.parts, strict=True)]
-        put(
-            "anchors",
-            tuple(p[0] if is_leaf and a is None else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)),
-        )
+        if not len(self.parts) == len(self.children) == len(given):
+            counts = f"{len(self.children)} lists of children and {len(given)} anchors"
+            raise SchemeError(f"{len(self.parts)} parts, but {counts}; give one of each per node")
+        nodes = zip(self.parts, self.children, given, strict=True)
+        put("anchors", tuple(p[0] if a is None and not c and len(p) == 1 else a for p, c, a in nodes))
         broken = self.violations()
         if broken:
             shown = "; ".join(broken[:5]) + (f"; and {len(broken) - 5} more" if len(broken) > 5 else "")
