@@ -6,14 +6,13 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass
-from ccn.algebra.partitions import bell
+from ccn.algebra.contractions import Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
@@ -21,16 +20,14 @@ from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.adjacency import AdjacencyChannel, Weights
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
-from ccn.layers.activation import Activation
-from ccn.layers.aggregation import Adjacency, Aggregation, Choice
+from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
 from ccn.layers.normalisation import normalisation
-from ccn.schemes.generators import Neighbourhoods, SchemeGenerator, composition, has_free_children
+from ccn.schemes.generators import Neighbourhoods, composition, has_free_children
 from ccn.schemes.packed import Composition, Level, Nodes
+from ccn.schemes.scheme import SchemeGenerator
 
 __all__ = ["CCN"]
-
-T = TypeVar("T")
 
 
 class CCN(nn.Module):
@@ -122,7 +119,9 @@ class CCN(nn.Module):
         # Between one-hot features (one term) and dense ones (in_features terms).
         nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
         nn.init.zeros_(self.embedding.bias)
-        choices = _choices(contractions, levels)
+        if all(isinstance(c, Contraction) for c in contractions):
+            contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
+        choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:
             if product is not True and product is not False and product != "both":
@@ -147,15 +146,13 @@ class CCN(nn.Module):
             for i in range(levels)
         )
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
-        widths = [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
-        self.head = _head(
-            _Rescale(self.orders, self.channels),
-            sum(self.readout_widths),
-            widths,
-            out_features,
-            head_norm,
-            head_dropout,
-        )
+        width = sum(self.readout_widths)
+        head = [_Rescale(self.orders, self.channels), normalisation(head_norm, width)]
+        for h in [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]:
+            head += [nn.Linear(width, h), normalisation(head_norm, h), nn.ReLU()]
+            head += [nn.Dropout(head_dropout)] if head_dropout else []
+            width = h
+        self.head = nn.Sequential(*(m for m in (*head, nn.Linear(width, out_features)) if m is not None))
 
     def _batch(self, graphs: Any) -> Batch:
         """The input as a batch that fits this network, or an error that names the argument to change."""
@@ -274,19 +271,7 @@ class _Rescale(nn.Module):
         return z * self.scale
 
 
-def _head(
-    first: nn.Module, width: int, hidden: Sequence[int], out: int, norm: str | None, dropout: float
-) -> nn.Sequential:
-    """The MLP from the invariants of a graph to its outputs."""
-    layers = [first, normalisation(norm, width)]
-    for h in hidden:
-        layers += [nn.Linear(width, h), normalisation(norm, h), nn.ReLU(), nn.Dropout(dropout) if dropout else None]
-        width = h
-    return nn.Sequential(*(layer for layer in (*layers, nn.Linear(width, out)) if layer is not None))
-
-
 def _integer(name: str, value: Any, least: int) -> int:
-    """An integer of any type as an int."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -303,10 +288,3 @@ def _per_level(name: str, value: Any, count: int, least: int | None = None) -> l
     if len(values) != count:
         raise ConfigurationError(f"{name}={value}: give one value, or {count} of them for this number of levels")
     return values if least is None else [_integer(name, v, least) for v in values]
-
-
-def _choices(value: Choice | Sequence[Choice], levels: int) -> list[Choice]:
-    """The choice of contractions of each level; a list of contractions is one choice for all."""
-    if isinstance(value, str) or all(isinstance(v, Contraction) for v in value):
-        return [value] * levels  # type: ignore[list-item]
-    return _per_level("contractions", value, levels)

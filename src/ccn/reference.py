@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ccn.algebra.contractions import Contraction
-from ccn.algebra.equivariant import EquivariantMap
+from ccn.algebra.contractions import Contraction, EquivariantMap, set_partitions
 from ccn.algebra.operations import adjacency_product, contract, equivariant_map, promote, stack, tensor_product
-from ccn.algebra.partitions import set_partitions
 from ccn.graphs.graph import Graph, as_graph
 from ccn.schemes.generators import former_selves
 

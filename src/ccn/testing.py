@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from ccn.algebra.operations import permute
 from ccn.graphs.graph import Graph, batch
-from ccn.layers.activation import Activation
-from ccn.schemes.invariance import random_permutation
+from ccn.layers.aggregation import Activation
+from ccn.schemes.scheme import random_permutation
 
 __all__ = ["assert_covariant", "random_graph", "random_molecule_like", "random_permutation"]
 
@@ -98,13 +98,8 @@ def assert_covariant(
             sigma = np.concatenate([np.asarray(s) + o for s, o in zip(sigmas, start[:-1], strict=True)])
             _close("the output", net(plain), net(renamed), rtol)
             if hasattr(net, "embed"):
-                index = torch.from_numpy(sigma)
-                _close(
-                    "the embedding per vertex",
-                    net.embed(plain, per="vertex"),
-                    net.embed(renamed, per="vertex")[index],
-                    rtol,
-                )
+                rows, moved = net.embed(plain, per="vertex"), net.embed(renamed, per="vertex")
+                _close("the embedding per vertex", rows, moved[torch.from_numpy(sigma)], rtol)
             if hasattr(net, "activations"):
                 levels = zip(net.activations(plain), net.activations(renamed), strict=True)
                 for number, (before, after) in enumerate(levels):
@@ -125,9 +120,7 @@ def _compare_level(number: int, before: Activation, after: Activation, sigma: An
     for v in range(len(before)):
         nodes = found.get(key(before, v, sigma))
         if not nodes:
-            raise AssertionError(
-                f"level {number}: node {v} has no counterpart; the scheme is not permutation invariant"
-            )
+            raise AssertionError(f"level {number}, node {v}: no counterpart; the scheme is not permutation invariant")
         if len(nodes) > 1:
             continue  # several nodes with one part: they cannot be told apart
         place = {a: i for i, a in enumerate(after.part(nodes[0]))}

@@ -6,15 +6,17 @@ Imports errors alone; torch only when a tensor operation is asked for.
 from ccn.algebra.contractions import (
     PRESETS,
     Contraction,
+    EquivariantMap,
     MatrixClass,
     Source,
+    bell,
     contractions,
     distinct,
+    equivariant_maps,
     preset,
     reduce,
+    set_partitions,
 )
-from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
-from ccn.algebra.partitions import bell, set_partitions
 
 __all__ = [
     "PRESETS",

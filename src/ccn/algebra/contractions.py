@@ -1,4 +1,6 @@
-"""Generalised contractions: what step 5 of the aggregation rule chooses from.
+"""Set partitions, and what is enumerated from them: generalised contractions and all equivariant linear maps.
+
+Step 5 of the aggregation rule chooses among contractions.
 
 A contraction takes a P-tensor H of order n to order n - p. It names the surviving axes of H, in
 their order, and partitions the other p axes into blocks; the axes of a block are set equal and
@@ -26,27 +28,64 @@ from the index pattern alone:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
+from math import comb
 from string import ascii_letters, ascii_uppercase
-from typing import Literal
+from typing import Literal, TypeVar
 
-from ccn.algebra.partitions import set_partitions
 from ccn.errors import ConfigurationError
 
 __all__ = [
     "PRESETS",
     "Contraction",
+    "EquivariantMap",
     "MatrixClass",
     "Source",
+    "bell",
     "contractions",
     "distinct",
+    "equivariant_maps",
     "index_letters",
     "preset",
     "reduce",
+    "set_partitions",
 ]
+
+
+T = TypeVar("T")
+
+
+@cache
+def bell(n: int) -> int:
+    """Number of set partitions of ``n`` things: ``Bell(n) = sum_i C(n-1, i) Bell(i)``.
+
+    >>> [bell(n) for n in range(6)]
+    [1, 1, 2, 5, 15, 52]
+    """
+    return 1 if n == 0 else sum(comb(n - 1, i) * bell(i) for i in range(n))
+
+
+def set_partitions(items: Sequence[T]) -> Iterator[tuple[tuple[T, ...], ...]]:
+    """All set partitions of ``items``, blocks ordered by their first item, coarsest first.
+
+    The order is that of restricted growth strings: each item in turn joins the blocks that
+    exist, first block first, and last opens a block of its own.
+
+    >>> list(set_partitions("ab"))
+    [(('a', 'b'),), (('a',), ('b',))]
+    """
+    if not items:
+        yield ()
+        return
+    *head, last = items
+    for partition in set_partitions(head):
+        for i, block in enumerate(partition):
+            yield (*partition[:i], (*block, last), *partition[i + 1 :])
+        yield (*partition, (last,))
+
 
 Source = Literal["H", "T", "TA", "TT", "U", "UA", "UU", "own"]
 PRESETS = ("distinct", "all", "paper10", "complete")
@@ -108,12 +147,10 @@ class Contraction:
 
     @property
     def order_in(self) -> int:
-        """Order of H."""
         return len(self.survivors) + sum(map(len, self.blocks))
 
     @property
     def order_out(self) -> int:
-        """Order of the result."""
         return len(self.survivors)
 
     @property
@@ -133,12 +170,8 @@ class Contraction:
     @property
     def einsum(self) -> str:
         """The einsum of the factors of H, for example ``abx,xy->ab`` for T (x) A."""
-        cut = {
-            "TA": self.order_in - 2,
-            "UA": self.order_in - 2,
-            "TT": self.order_in // 2,
-            "UU": self.order_in // 2,
-        }.get(self.source)
+        tensor_with_a, square = self.order_in - 2, self.order_in // 2  # where the second factor begins
+        cut = {"TA": tensor_with_a, "UA": tensor_with_a, "TT": square, "UU": square}.get(self.source)
         inputs = self.letters if cut is None else f"{self.letters[:cut]},{self.letters[cut:]}"
         return f"{inputs}->{ascii_letters[: self.order_out]}"
 
@@ -205,12 +238,7 @@ def distinct(all_of_them: Iterable[Contraction], matrix: MatrixClass = SIMPLE) -
 
 
 def preset(
-    name: str,
-    order_in: int,
-    order_out: int,
-    source: Source,
-    matrix: MatrixClass = SIMPLE,
-    channel: int = 0,
+    name: str, order_in: int, order_out: int, source: Source, matrix: MatrixClass = SIMPLE, channel: int = 0
 ) -> tuple[Contraction, ...]:
     """A set of contractions by name.
 
@@ -231,3 +259,43 @@ def preset(
             f"equivariant_maps({order_in}, {order_out}) lists it"
         )
     raise ConfigurationError(f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)} or list them")
+
+
+@dataclass(frozen=True)
+class EquivariantMap:
+    """A map of the basis; ``blocks`` partitions the axes ``0..order_in-1`` and then those of the output.
+
+    ``(M F)[out]`` is the sum over F's indices, with all axes of a block equal, of ``F[in]``: a block of input axes is
+    summed, a block of input and output axes copies an index, along a block of output axes the result is spread.
+    """
+
+    order_in: int
+    order_out: int
+    blocks: tuple[tuple[int, ...], ...]
+    source: Source = "T"
+    channel: int = 0
+
+    @property
+    def einsum(self) -> str:
+        """Equal letters are equal indices; a letter on the right alone is a new index."""
+        names = index_letters(len(self.blocks))
+        letter = {axis: x for x, block in zip(names, self.blocks, strict=True) for axis in block}
+        word = "".join(letter[a] for a in range(self.order_in + self.order_out))
+        return f"{word[: self.order_in]}->{word[self.order_in :]}"
+
+    def __str__(self) -> str:
+        return self.einsum
+
+
+@lru_cache(maxsize=64)
+def equivariant_maps(order_in: int, order_out: int, source: Source = "T") -> tuple[EquivariantMap, ...]:
+    """The complete basis, ``Bell(order_in + order_out)`` maps in the order of :func:`set_partitions`.
+
+    A linear map commutes with every permutation iff it is a combination of these. Contractions are those where every
+    output axis has exactly one input axis in its block, in increasing order.
+
+    >>> len(equivariant_maps(3, 2)), len(equivariant_maps(2, 2))
+    (52, 15)
+    """
+    partitions = set_partitions(range(order_in + order_out))
+    return tuple(EquivariantMap(order_in, order_out, blocks, source) for blocks in partitions)

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ccn.algebra.contractions import Contraction, index_letters
-from ccn.algebra.equivariant import EquivariantMap
+from ccn.algebra.contractions import Contraction, EquivariantMap, index_letters
 from ccn.errors import ConfigurationError
 
 __all__ = [

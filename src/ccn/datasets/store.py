@@ -99,7 +99,7 @@ def _checksum(path: Path) -> int:
 
 def _arrays(data: Dataset) -> dict[str, NDArray[Any]]:
     """Everything of the data set that is an array, by the name of its file."""
-    from ccn.schemes.kept import keep
+    from ccn.schemes.generators import keep
 
     out = {f"graphs.{key}": value for key, value in keep(data.pack).arrays.items()}
     for name in STRINGS:

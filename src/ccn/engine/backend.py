@@ -55,19 +55,15 @@ class Backend(Protocol):
 
     def serves(self, like: Tensor, differentiable: bool) -> bool:
         """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""
-        ...
 
     def prepare(self, plan: Plan, level: Level, a: Matrices) -> int:
         """Build what a plan needs on a level, which keeps it for :meth:`aggregate`; returns its bytes."""
-        ...
 
     def aggregate(self, f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
         """Activations, which may have no rows unless they are wanted, and invariants."""
-        ...
 
     def invariants(self, f: Tensor, nodes: Nodes, order: int) -> Tensor:
         """(nodes, Bell(order) * channels) the invariants of every node's tensor."""
-        ...
 
 
 class Form(NamedTuple):
@@ -108,7 +104,9 @@ def using_backend(name: str) -> Iterator[None]:
 def choose(like: Tensor, differentiable: bool = False) -> Backend:
     """The form for such activations; ``differentiable``: gradients of A may be asked for."""
     name = _preferred.get()
-    for form in () if _is_traced() else FORMS.values() if name is None else [FORMS[name]]:
+    # PyTorch follows operation by operation: compile, export, torch.func, forward mode.
+    traced = torch.compiler.is_compiling() or is_transformed() or forward_ad._current_level >= 0
+    for form in () if traced else FORMS.values() if name is None else [FORMS[name]]:
         if (form.devices is None or like.device.type in form.devices) and _has(form.needs):
             backend = cast("Backend", import_module(form.module))
             if backend.serves(like, differentiable):
@@ -119,11 +117,6 @@ def choose(like: Tensor, differentiable: bool = False) -> Backend:
 @cache
 def _has(package: str | None) -> bool:
     return package is None or find_spec(package) is not None
-
-
-def _is_traced() -> bool:
-    """Whether PyTorch follows what is done, operation by operation: compile, export, torch.func, forward mode."""
-    return torch.compiler.is_compiling() or is_transformed() or forward_ad._current_level >= 0
 
 
 def is_transformed() -> bool:

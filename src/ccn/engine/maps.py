@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +24,12 @@ import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
-from ccn.algebra.partitions import set_partitions
+from ccn.algebra.contractions import set_partitions
 from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slot, Target
 from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run
+from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run, equal_runs
 
 __all__ = ["Maps", "build_maps", "invariant_map", "quantity_places"]
 
@@ -118,19 +118,17 @@ def _check_int32(count: int, order: int) -> None:
 
 def _places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     """Row offsets of all values of some indices, each running along a group of axes; the first fastest."""
-    return (_small_places if m ** len(groups) <= SMALL else _all_places)(groups, m)
+    return (_kept_places if m ** len(groups) <= SMALL else _kept_places.__wrapped__)(groups, m)
 
 
-def _all_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
+@functools.lru_cache(maxsize=1024)
+def _kept_places(groups: tuple[tuple[int, ...], ...], m: int) -> Index:
     out = np.zeros(1, dtype=np.int32)
     for group in reversed(groups):
         step = np.arange(m, dtype=np.int32) * sum(m**a for a in group)
         out = (out[:, None] + step[None, :]).reshape(-1)
     out.flags.writeable = False
     return out
-
-
-_small_places = functools.lru_cache(maxsize=1024)(_all_places)
 
 
 def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes, device: torch.device) -> SparseMap:
@@ -200,18 +198,14 @@ class _PairRun:
 
 
 def _pair_runs(pairs: Pairs, below: Nodes, nodes: Nodes) -> list[_PairRun]:
-    order = pairs.by_child_size
-    if not len(order):
-        return []
-    size = below.size[pairs.child[order]]
-    edge = [0, *(np.flatnonzero(np.diff(size)) + 1).tolist(), len(order)]
+    order = np.argsort(np.diff(pairs.start), kind="stable")
     runs = []
-    for a, b in pairwise(edge):
-        at, m = order[a:b], int(size[a])
+    for run in equal_runs(below.size[pairs.child[order]]):
+        at = order[run.first : run.end]
         parent = pairs.parent[at]
-        place = pairs.place[pairs.start[at][:, None] + np.arange(m)].astype(np.int32)
+        place = pairs.place[pairs.start[at][:, None] + np.arange(run.m)].astype(np.int32)
         widths = nodes.size[parent].astype(np.int32)
-        runs.append(_PairRun(m, parent, pairs.child[at], widths, pairs.stack[at].astype(np.int32), place))
+        runs.append(_PairRun(run.m, parent, pairs.child[at], widths, pairs.stack[at].astype(np.int32), place))
     return runs
 
 

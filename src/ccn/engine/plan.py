@@ -19,31 +19,17 @@ those that vanish in none: ``all`` is reduced to ``distinct`` before anything ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from itertools import permutations
+from itertools import count, permutations
+from string import ascii_lowercase
 from typing import Any, Literal
 
-from ccn.algebra.contractions import Contraction, MatrixClass, reduce
-from ccn.algebra.equivariant import EquivariantMap
-from ccn.engine.plan_text import plan_text
+from ccn.algebra.contractions import Contraction, EquivariantMap, MatrixClass, reduce
 
-__all__ = [
-    "QUANTITY_ORDER",
-    "STACK",
-    "Kind",
-    "Map",
-    "Plan",
-    "Reduction",
-    "Section",
-    "Slot",
-    "Stage",
-    "Target",
-    "Weight",
-    "numbered",
-    "plan",
-]
+__all__ = ["QUANTITY_ORDER", "STACK", "Kind", "Map", "Plan", "Reduction", "Section", "Slot", "Target", "plan"]
+
 
 Map = Contraction | EquivariantMap
 PairSet = Literal["stacked", "free", "own"]
@@ -73,7 +59,7 @@ class Reduction:
     @classmethod
     def identity(cls, k: int) -> Reduction:
         """F itself."""
-        return cls(numbered(k), (), ())
+        return cls(_numbered(k), (), ())
 
 
 @dataclass(frozen=True)
@@ -149,8 +135,33 @@ class Plan:
     sections: tuple[Section, ...]
 
     def __str__(self) -> str:
-        """The steps, one per line; see :mod:`ccn.engine.plan_text`."""
-        return plan_text(self)
+        """The steps, one per line.
+
+        F is the tensor of a child and j the place of its anchor, in its own part and in its parent's; ``R`` are the
+        reductions of F, ``S`` the slots that they are mixed into by W, ``T`` the targets at the parent and ``Q`` the
+        output, to which bias and nonlinearity are applied. Repeated letters are equal indices; A is restricted to the
+        parent's part. Every line of ``gather`` is added up over the children.
+
+        >>> from ccn.algebra import preset
+        >>> print(plan(preset("distinct", 4, 1, "TA"), 1, 1, (MatrixClass(),)))
+        order 1 to 1, 9 contractions
+        reduce   R1 = sum_z F[z]
+        reduce   R2 = F[j]
+        reduce   R3[a] = F[a]
+        mix      S1 from R1
+        mix      S2, S3 from R1, R2
+        mix      S4[a], S5[a], S6[a], S7[a] from R3[a]
+        gather   Q[j] += S1 total(A)
+        gather   T1[j] += S2
+        gather   T2 += S3
+        gather   Q[a] += S4[a] row(A)[j]
+        gather   Q[a] += S5[a] total(A)
+        gather   Q[j] += S6[a] row(A)[a]
+        gather   T1[a] += S7[a]
+        combine  Q[a] += sum_p A[a,p] T1[p]
+        combine  Q[a] += row(A)[a] T2
+        """
+        return "\n".join(_lines(self))
 
     def __hash__(self) -> int:
         """The hash of all fields, computed once: caches look plans up several times in every step."""
@@ -165,9 +176,9 @@ class Plan:
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
 
 
-def numbered(count: int, first: int = 0) -> tuple[tuple[int, ...], ...]:
-    """Single axes: ``((first,), (first + 1,), ..)``."""
-    return tuple((a,) for a in range(first, first + count))
+def _numbered(count: int) -> tuple[tuple[int, ...], ...]:
+    """Single axes: ``((0,), (1,), ..)``."""
+    return tuple((a,) for a in range(count))
 
 
 @dataclass(frozen=True)
@@ -233,11 +244,7 @@ def _role(variables: list[_Variable], channel: int) -> _Role:
         if other.of_t:
             return _Role(target=Target((), (), "multiply", channel, contracted), multiplied=(other,))
         return _Role(target=Target((), (survivor.out,), "row" if row.out else "column", channel))
-    if row.of_t:
-        return _Role("row", (row,))
-    if column.of_t:
-        return _Role("column", (column,))
-    return _Role("total")
+    return _Role("row", (row,)) if row.of_t else _Role("column", (column,)) if column.of_t else _Role("total")
 
 
 def _term(c: Map, k: int, k_out: int) -> tuple[Reduction, Slot]:
@@ -301,7 +308,7 @@ def plan(
         else (s := at[term[1]][0], reductions[stages[s].order].index(term[0]) - stages[s].first, at[term[1]][1])
         for term in terms
     ]
-    targets = tuple(dict.fromkeys([Target(numbered(order_out)), *(slot.target for _, slot in live)]))
+    targets = tuple(dict.fromkeys([Target(_numbered(order_out)), *(slot.target for _, slot in live)]))
     return Plan(order_in, order_out, reductions, stages, tuple(cells), targets, _sections(targets, readers))
 
 
@@ -330,10 +337,73 @@ def _stages(reductions: Sequence[Sequence[Reduction]], readers: dict[Slot, set[R
 
 def _sections(targets: Iterable[Target], slots: Iterable[Slot]) -> tuple[Section, ...]:
     """The quantities of A that weights and factors need, each once."""
-    needed: set[Section] = {(slot.weight.kind, slot.weight.channel) for slot in slots if slot.weight is not None}
-    for t in targets:
-        if t.factor == "row" or t.factor == "column":
-            needed.add((t.factor, t.channel))
-        elif t.factor != "one":
-            needed.add(("entry", t.channel))
-    return tuple(sorted(needed))
+    kinds: dict[str, Kind] = {"row": "row", "column": "column", "matrix": "entry", "multiply": "entry"}
+    weights = {(slot.weight.kind, slot.weight.channel) for slot in slots if slot.weight is not None}
+    return tuple(sorted(weights | {(kinds[t.factor], t.channel) for t in targets if t.factor in kinds}))
+
+
+_ANCHOR, _CONTRACTED = "j", "p"
+_FREE = [x for x in ascii_lowercase if x not in (_ANCHOR, _CONTRACTED)]
+_GATHER = {"stacked": "gather", "free": "gather children without an anchor:", "own": "gather the node itself:"}
+
+
+def _lines(plan: Plan) -> Iterator[str]:
+    yield f"order {plan.order_in} to {plan.order_out}, {len(plan.cells)} contractions"
+    number = count(1)
+    reduced = [[f"R{next(number)}{_indexed(_FREE[: r.order])}" for r in of] for of in plan.reductions]
+    for names, of in zip(reduced, plan.reductions, strict=True):
+        for name, r in zip(names, of, strict=True):
+            yield f"reduce   {name} = {_reduction(r, plan.order_in)}"
+    number = count(1)
+    slots = [[f"S{next(number)}{_indexed(_FREE[: s.order])}" for s in stage.slots] for stage in plan.stages]
+    for names, stage in zip(slots, plan.stages, strict=True):
+        yield f"mix      {', '.join(names)} from {', '.join(reduced[stage.order][stage.first : stage.end])}"
+    targets = {t: f"T{i}" if i else "Q" for i, t in enumerate(plan.targets)}
+    for names, stage in zip(slots, plan.stages, strict=True):
+        for name, slot in zip(names, stage.slots, strict=True):
+            yield f"{_GATHER[slot.pairs]:8} {targets[slot.target]}{_placed(slot.places)} += {name}{_weight(slot)}"
+    for target, name in list(targets.items())[1:]:
+        yield f"combine  {_combination(target, name, plan.order_out)}"
+
+
+def _indexed(letters: Sequence[str]) -> str:
+    return f"[{','.join(letters)}]" if letters else ""
+
+
+def _reduction(r: Reduction, k: int) -> str:
+    summed = _FREE[-len(r.summed) :] if r.summed else []
+    letter = {a: x for x, group in zip(_FREE, r.kept, strict=False) for a in group}
+    letter |= {a: x for x, group in zip(summed, r.summed, strict=True) for a in group}
+    letter |= dict.fromkeys(r.centre, _ANCHOR)
+    total = f"sum_{''.join(summed)} " if summed else ""
+    return f"{total}F{_indexed([letter[a] for a in range(k)])}"
+
+
+def _placed(places: Iterable[int]) -> str:
+    return _indexed([_ANCHOR if i < 0 else _FREE[i] for i in places])
+
+
+def _matrix(channel: int) -> str:
+    return f"A{channel}" if channel else "A"
+
+
+def _weight(slot: Slot) -> str:
+    w = slot.weight
+    if w is None:
+        return ""
+    matrix = _matrix(w.channel)
+    return f" {matrix}{_placed(w.places)}" if w.kind == "entry" else f" {w.kind}({matrix}){_placed(w.places)}"
+
+
+def _combination(t: Target, name: str, k: int) -> str:
+    letters = _FREE[: t.order]
+    letter = {a: x for x, group in zip(letters, t.axes, strict=True) for a in group}
+    new = _FREE[t.order : t.order + len(t.new)]
+    letter |= {a: x for x, group in zip(new, t.new, strict=True) for a in group}
+    output, matrix = f"Q{_indexed([letter[a] for a in range(k)])}", _matrix(t.channel)
+    if t.factor == "multiply":
+        last = letters[-1]
+        pair = [last, _CONTRACTED] if t.contracted == 1 else [_CONTRACTED, last]
+        return f"{output} += sum_{_CONTRACTED} {matrix}{_indexed(pair)} {name}{_indexed([*letters[:-1], _CONTRACTED])}"
+    factor = {"one": "", "matrix": f"{matrix}{_indexed(new)} "}.get(t.factor, f"{t.factor}({matrix}){_indexed(new)} ")
+    return f"{output} += {factor}{name}{_indexed(letters)}"

@@ -57,7 +57,7 @@ class Pack(Sequence["Graph"]):
             ``features`` (vertices, width); ``row``, ``column`` (entries,): the nonzero places of every A, in
             row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent;
             ``graph_features`` (graphs, width): features of graphs as a whole, or absent.
-            From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.kept.keep`
+            From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.generators.keep`
             adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
             ``inner<l>_entry``: A within that part, by places in the part and the number of the entry; ``.._size``
             (vertices,) counts them for each vertex.

@@ -3,7 +3,6 @@
 Imports the engine, schemes and the algebra.
 """
 
-from ccn.layers.activation import Activation
-from ccn.layers.aggregation import NONLINEARITIES, Aggregation, list_maps
+from ccn.layers.aggregation import NONLINEARITIES, Activation, Aggregation, list_maps
 
 __all__ = ["NONLINEARITIES", "Activation", "Aggregation", "list_maps"]

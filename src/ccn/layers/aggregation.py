@@ -8,26 +8,88 @@ anchor, ``weight_free``; the engine computes the same result packed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import sqrt
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass, Source, preset
-from ccn.algebra.equivariant import EquivariantMap, equivariant_maps
-from ccn.engine.aggregate import aggregate
+from ccn.algebra.contractions import Contraction, EquivariantMap, MatrixClass, Source, bell, equivariant_maps, preset
+from ccn.engine.aggregate import aggregate, invariants, over_graphs, square_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
-from ccn.engine.square import square_maps
 from ccn.errors import ConfigurationError
-from ccn.layers.activation import Activation
 from ccn.layers.initialisation import scales
 from ccn.layers.normalisation import normalisation
-from ccn.schemes.packed import Level
+from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["NONLINEARITIES", "Adjacency", "Aggregation", "Choice", "list_maps"]
+__all__ = ["NONLINEARITIES", "Activation", "Adjacency", "Aggregation", "Choice", "list_maps"]
+
+
+@dataclass(frozen=True)
+class Activation:
+    """P-tensors of one order and number of channels, one per node of a level.
+
+    ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
+    with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
+    over each graph, where they were computed in the same pass.
+    """
+
+    data: Tensor
+    nodes: Nodes
+    order: int
+    totals: Tensor | None = None
+
+    @property
+    def channels(self) -> int:
+        return int(self.data.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __repr__(self) -> str:
+        return f"Activation(nodes={len(self)}, order={self.order}, channels={self.channels})"
+
+    def _storage(self, v: int) -> int:
+        if not 0 <= v < len(self):
+            raise ConfigurationError(f"node {v} does not exist at this level; its nodes are 0..{len(self) - 1}")
+        return int(self.nodes.storage[v])
+
+    def node(self, v: int) -> Tensor:
+        """The tensor of node v of this level, numbered through the batch: shape (m, .., m, channels)."""
+        s = self._storage(v)
+        start = self.nodes.row_start(self.order)
+        rows = self.data[int(start[s]) : int(start[s + 1])]
+        m = int(self.nodes.size[s])
+        return rows.view(*[m] * self.order, self.channels).permute(*reversed(range(self.order)), self.order)
+
+    def part(self, v: int) -> list[int]:
+        """The ordered atoms of node v, in batch numbers."""
+        s = self._storage(v)
+        return [int(a) for a in self.nodes.parts[self.nodes.start[s] : self.nodes.start[s + 1]]]
+
+    @cached_property
+    def invariants(self) -> Tensor:
+        """(nodes, Bell(order) * channels) in storage order: one scalar per set partition of the axes."""
+        return invariants(self.data, self.nodes, self.order)
+
+    def per_graph(self, graphs: int) -> Tensor:
+        """The invariants summed over the nodes of each graph."""
+        if self.totals is not None:
+            return self.totals
+        if len(self.data) == len(self.nodes):  # one entry each, which is every invariant of its tensor
+            return over_graphs(self.data, self.nodes, graphs).repeat(1, bell(self.order))
+        return over_graphs(self.invariants, self.nodes, graphs)
+
+    def per_atom(self, atoms: int) -> Tensor:
+        """The invariants of the nodes anchored at each atom, added up; zero where there is none."""
+        anchored = self.nodes.anchor >= 0
+        chosen = self.invariants[torch.from_numpy(anchored).to(self.data.device)]
+        index = torch.from_numpy(self.nodes.anchor[anchored]).to(self.data.device)
+        return chosen.new_zeros(atoms, chosen.shape[1]).index_add(0, index, chosen)
+
 
 Adjacency = bool | Literal["both"]
 Choice = str | Sequence[Map]
@@ -142,6 +204,8 @@ class Aggregation(nn.Module):
 
     """
 
+    weight_free: nn.Parameter | None
+
     def __init__(
         self,
         in_channels: int,
@@ -169,15 +233,13 @@ class Aggregation(nn.Module):
         free_choice = contractions if isinstance(contractions, str) else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
         self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
-        self.contractions_free: tuple[Map, ...] = ()
         self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
-        self.weight_free: nn.Parameter | None
+        self.contractions_free: tuple[Map, ...] = ()
         if free:
             self.contractions_free = list_maps(free_choice, order, self.order_out, stacked=False, **options)  # type: ignore[arg-type]
-            self.weight_free = nn.Parameter(torch.empty(out_channels, len(self.contractions_free), in_channels))
-        else:
-            self.register_parameter("weight_free", None)
+        weights = torch.empty(out_channels, len(self.contractions_free), in_channels)
+        self.register_parameter("weight_free", nn.Parameter(weights) if free else None)
         self.norm = normalisation(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
@@ -197,12 +259,10 @@ class Aggregation(nn.Module):
             if weight is not None and maps:
                 scale = scales(maps, self.order, self.order_out, self.classes, level)
                 live = sum(s > 0 for s in scale)
-                spread = torch.tensor(
-                    [1 / s if s > 0 else 1.0 for s in scale], dtype=weight.dtype, device=weight.device
-                )
+                spread = [[1 / s if s > 0 else 1.0] for s in scale]
                 with torch.no_grad():
                     nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
-                    weight.mul_(spread[:, None])
+                    weight.mul_(weight.new_tensor(spread))
         nn.init.normal_(self.bias, std=0.1)
 
     def linear(
@@ -273,8 +333,7 @@ class Aggregation(nn.Module):
             data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))
         if dropped:
             data = self._drop(data, level)
-        totals = found if direct and graphs is not None else None
-        activation = Activation(data, level.nodes, self.order_out, totals)
+        activation = Activation(data, level.nodes, self.order_out, found if direct and graphs is not None else None)
         if direct and graphs is None:
             activation.__dict__["invariants"] = found  # computed in the same pass
         return activation

@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate, invariants
+from ccn.engine.aggregate import aggregate, invariants, square_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, plan
-from ccn.engine.square import square_maps
 from ccn.graphs.adjacency import Weights
 from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.ragged import Cache, Int
@@ -68,18 +67,13 @@ def scales(
         if any(c.source in ("TT", "UU") for c in maps):
             q = square_maps(ones, maps, order, order_out, at, matrices)[..., 0]
         else:
-            p = plan(maps, order, order_out, classes)
-            each = torch.eye(len(maps))[..., None]
-            zero = torch.zeros(len(maps))
-            q, _ = aggregate(ones, each, zero, p, at, matrices)
+            p, each = plan(maps, order, order_out, classes), torch.eye(len(maps))[..., None]
+            q, _ = aggregate(ones, each, torch.zeros(len(maps)), p, at, matrices)
     return tuple(q.square().mean(0).sqrt().tolist())
 
 
 def readout_scales(orders: Sequence[int]) -> list[list[float]]:
     """For each level the value of each invariant of all ones on the reference graph."""
     _, scheme = _reference(max(1, len(orders) - 1))
-    out = []
-    for level, order in enumerate(orders):
-        nodes = scheme.nodes(level)
-        out.append(invariants(torch.ones(nodes.rows(order), 1), nodes, order).sum(0).tolist())
-    return out
+    levels = [(scheme.nodes(level), order) for level, order in enumerate(orders)]
+    return [invariants(torch.ones(nodes.rows(k), 1), nodes, k).sum(0).tolist() for nodes, k in levels]

@@ -73,10 +73,7 @@ def _everywhere(x: Tensor) -> Tensor:
 
 def normalisation(choice: str | None, channels: int) -> nn.Module | None:
     """The normalisation of this name."""
-    if choice is None:
-        return None
-    if choice == "batch":
-        return BatchNorm(channels)
-    if choice == "layer":
-        return nn.LayerNorm(channels)
-    raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
+    kinds = {"batch": BatchNorm, "layer": nn.LayerNorm}
+    if choice is not None and choice not in kinds:
+        raise ConfigurationError(f"norm={choice!r} is not known; choose 'batch', 'layer' or None")
+    return None if choice is None else kinds[choice](channels)

@@ -3,19 +3,9 @@
 Imports graphs and the algebra; no torch.
 """
 
-from ccn.schemes.generators import (
-    Balls,
-    Clusters,
-    Finder,
-    Neighbourhoods,
-    SchemeGenerator,
-    composition,
-    functional_groups,
-    rings,
-)
-from ccn.schemes.invariance import is_permutation_invariant
+from ccn.schemes.generators import Balls, Clusters, Finder, Neighbourhoods, composition, functional_groups, rings
 from ccn.schemes.packed import Composition, Level, Nodes, Pairs
-from ccn.schemes.scheme import Scheme
+from ccn.schemes.scheme import Scheme, SchemeGenerator, is_permutation_invariant
 
 __all__ = [
     "Balls",

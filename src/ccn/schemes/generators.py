@@ -12,17 +12,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Protocol
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ccn.errors import ConfigurationError, DependencyError, GraphError, SchemeError
+from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.graph import Batch, Graph, batch
-from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int, ranges, starts
+from ccn.graphs.pack import KEPT_LEVELS, Pack
+from ccn.graphs.ragged import Int, ranges, small, starts
 from ccn.schemes.packed import Composition, Inner, RawLevel, compose
 from ccn.schemes.scheme import Scheme
 
@@ -31,19 +31,13 @@ __all__ = [
     "Clusters",
     "Finder",
     "Neighbourhoods",
-    "SchemeGenerator",
     "composition",
     "former_selves",
     "functional_groups",
     "has_free_children",
+    "keep",
     "rings",
 ]
-
-
-class SchemeGenerator(Protocol):
-    """Any function from a graph to its composition scheme."""
-
-    def __call__(self, graph: Graph, /) -> Scheme: ...
 
 
 def _pattern(b: Batch) -> sp.csr_array:
@@ -80,17 +74,16 @@ def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
 
 def _kept_parts(b: Batch, level: int) -> sp.csr_array | None:
     """The parts of a level of closed neighbourhoods, where they are kept with the graphs."""
-    found: sp.csr_array | None = b.cached(("parts", level), lambda: _read_parts(b, level))
-    return found
-
-
-def _read_parts(b: Batch, level: int) -> sp.csr_array | None:
     pack = b.graphs
-    if not isinstance(pack, Pack) or (found := pack.pieces(f"part{level}")) is None:
+    if not isinstance(pack, Pack) or (pieces := pack.pieces(f"part{level}")) is None:
         return None
-    start, size = found
-    atoms = pack.arrays[f"part{level}"][ranges(start, size)] + np.repeat(b.start[b.graph_of], size)
-    return sp.csr_array((np.ones(len(atoms), dtype=bool), atoms, starts(size)), shape=(b.n, b.n))
+
+    def read() -> sp.csr_array:
+        start, size = pieces
+        atoms = pack.arrays[f"part{level}"][ranges(start, size)] + np.repeat(b.start[b.graph_of], size)
+        return sp.csr_array((np.ones(len(atoms), dtype=bool), atoms, starts(size)), shape=(b.n, b.n))
+
+    return b.cached(("parts", level), read)
 
 
 def _kept_inner(b: Batch, level: int) -> Inner | None:
@@ -103,17 +96,17 @@ def _kept_inner(b: Batch, level: int) -> Inner | None:
     return Inner(b.entries, *found, row, column, entry, first[b.graph_of])
 
 
-def _raw(parts: sp.csr_array, b: Batch, level: int, children: sp.csr_array | None, inner: Inner | None) -> RawLevel:
+def _raw(b: Batch, level: int, children: sp.csr_array, parts: sp.csr_array, inner: Inner | None = None) -> RawLevel:
     anchor = np.arange(b.n)
-    size = np.diff(parts.indptr).astype(np.int64)
-    if children is None:
-        none = np.empty(0, dtype=np.int64)
-        return RawLevel(size, parts.indices.astype(np.int64), anchor, b.graph_of, none, none, none)
-    parent = np.repeat(anchor, np.diff(children.indptr))
-    child = children.indices.astype(np.int64)
+    size, atoms = np.diff(parts.indptr).astype(np.int64), parts.indices.astype(np.int64)
+    parent, child = np.repeat(anchor, np.diff(children.indptr)), children.indices.astype(np.int64)
     below = np.full(len(child), level - 1)
-    atoms = parts.indices.astype(np.int64)
     return RawLevel(size, atoms, anchor, b.graph_of, parent, below, child, own=anchor, inner=inner)
+
+
+def _check(name: str, value: Any, least: int) -> None:
+    if value is not None and (not isinstance(value, int | np.integer) or value < least):
+        raise ConfigurationError(f"{name}={value!r}: it must be an integer of at least {least}, or None")
 
 
 class _HopScheme(ABC):
@@ -141,11 +134,8 @@ class _HopScheme(ABC):
         """
         parts = _identity(np.ones(b.n, dtype=bool))
         for level, children in enumerate(self.children(b, self.depth(levels)), start=1):
-            if self.is_kept() and (kept := _kept_parts(b, level)) is not None:
-                parts = kept
-                yield children, parts
-                continue
-            grown = _bool(children @ parts)
+            kept = _kept_parts(b, level) if self.is_kept() else None
+            grown = _bool(children @ parts) if kept is None else kept
             large = np.diff(grown.indptr) > (b.n if self.max_part is None else self.max_part)
             if large.any():
                 children = _bool(_identity(~large) @ children + _identity(large))
@@ -155,14 +145,11 @@ class _HopScheme(ABC):
 
     def raw(self, b: Batch, levels: int | None) -> list[RawLevel]:
         """The levels of a batch, to be packed."""
-        raw = [_raw(_identity(np.ones(b.n, dtype=bool)), b, 0, None, None)]
+        everywhere = np.ones(b.n, dtype=bool)
+        raw = [_raw(b, 0, _identity(~everywhere), _identity(everywhere))]
         for level, (children, parts) in enumerate(self.grow(b, levels), start=1):
-            raw.append(_raw(parts, b, level, children, _kept_inner(b, level) if self.is_kept() else None))
+            raw.append(_raw(b, level, children, parts, _kept_inner(b, level) if self.is_kept() else None))
         return raw
-
-    def _check_max_part(self) -> None:
-        if self.max_part is not None and (not isinstance(self.max_part, int | np.integer) or self.max_part < 1):
-            raise ConfigurationError(f"max_part={self.max_part!r}: it must be an integer of at least 1, or None")
 
     def __call__(self, graph: Graph, /) -> Scheme:
         b, n = batch([graph]), graph.n
@@ -200,9 +187,8 @@ class Neighbourhoods(_HopScheme):
     max_part: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_max_part()
-        if self.levels is not None and (not isinstance(self.levels, int | np.integer) or self.levels < 0):
-            raise ConfigurationError(f"levels={self.levels!r}: it must be an integer and not negative")
+        _check("max_part", self.max_part, 1)
+        _check("levels", self.levels, 0)
 
     def depth(self, levels: int | None) -> int:
         wanted = self.levels if self.levels is not None else levels
@@ -233,9 +219,9 @@ class Balls(_HopScheme):
     max_part: int | None = None
 
     def __post_init__(self) -> None:
-        self._check_max_part()
+        _check("max_part", self.max_part, 1)
         object.__setattr__(self, "radii", tuple(self.radii))
-        if not self.radii or self.radii[0] != 0 or any(a > b for a, b in zip(self.radii, self.radii[1:], strict=False)):
+        if not self.radii or self.radii[0] != 0 or any(a > b for a, b in pairwise(self.radii)):
             raise ConfigurationError(f"radii={self.radii}: the first must be 0 and none smaller than the one before")
 
     def depth(self, levels: int | None) -> int:
@@ -243,7 +229,7 @@ class Balls(_HopScheme):
 
     def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
         closed = _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
-        return [_hops(closed, wide - narrow) for narrow, wide in zip(self.radii, self.radii[1:], strict=False)]
+        return [_hops(closed, wide - narrow) for narrow, wide in pairwise(self.radii)]
 
 
 Finder = Callable[[Graph], Iterable[Sequence[int]]]
@@ -309,11 +295,9 @@ def rings(max_size: int = 8) -> Finder:
 
 
 def functional_groups(*smarts: str) -> Finder:
-    """Finds the matches of SMARTS patterns in graphs made from molecules (needs RDKit)."""
-    try:
-        from rdkit import Chem
-    except ImportError:
-        raise DependencyError("functional groups need RDKit: pip install rdkit") from None
+    """Finds the matches of SMARTS patterns in graphs made from molecules."""
+    from rdkit import Chem
+
     patterns: list[Any] = [Chem.MolFromSmarts(s) for s in smarts]
     if None in patterns:
         raise ConfigurationError(f"RDKit cannot read the SMARTS {smarts[patterns.index(None)]!r}")
@@ -359,7 +343,7 @@ def composition(
     key = ("composition", generator if known else id(generator), levels)
 
     def build() -> tuple[Any, Composition]:
-        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _made_by(generator, b)
+        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _concatenated(generator, b)
         check([level.size for level in raw[1:]])
         return generator, compose(raw, b.start)  # the generator is kept with it, so that no other can take its id
 
@@ -367,26 +351,22 @@ def composition(
     return held[1]
 
 
-def _made_by(generator: Any, b: Batch) -> list[RawLevel]:
-    schemes = [generator(g) for g in b.graphs]
-    for i, (scheme, graph) in enumerate(zip(schemes, b.graphs, strict=True)):
+def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
+    """The levels of the schemes of all graphs, one after another through the batch."""
+    schemes: list[Scheme] = [generator(g) for g in b.graphs]
+    for i, (scheme, g) in enumerate(zip(schemes, b.graphs, strict=True)):
         if not isinstance(scheme, Scheme):
             raise SchemeError(f"graph {i}: the scheme function returned {type(scheme).__name__}, not a ccn.Scheme")
-        if scheme.atoms != graph.n:
-            raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {graph.n} vertices")
-    return _concatenated(schemes, b.start)
-
-
-def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
-    """The levels of hand-made schemes, one after another through the batch."""
+        if scheme.atoms != g.n:
+            raise SchemeError(f"graph {i}: its scheme has {scheme.atoms} atoms, but it has {g.n} vertices")
     size, part, anchor, height, children, child = (
         np.concatenate(column) for column in zip(*(s.columns for s in schemes), strict=True)
     )
     nodes = [len(s.parts) for s in schemes]
     graph = np.repeat(np.arange(len(schemes)), nodes)
     first_node, part_start = starts(nodes)[graph], starts(size)
-    part = part + np.repeat(atom_start[graph], size)
-    anchor = np.where(anchor >= 0, anchor + atom_start[graph], -1)
+    part = part + np.repeat(b.start[graph], size)
+    anchor = np.where(anchor >= 0, anchor + b.start[graph], -1)
     parent = np.repeat(np.arange(len(size)), children)
     child = child + first_node[parent]
     levels = [np.flatnonzero(height == level) for level in range(int(height.max()) + 1)]
@@ -400,3 +380,46 @@ def _concatenated(schemes: Sequence[Scheme], atom_start: Int) -> list[RawLevel]:
         atoms = part[ranges(part_start[at], size[at])]
         raw.append(RawLevel(size[at], atoms, anchor[at], graph[at], number[parent[own]], height[below], number[below]))
     return raw
+
+
+_GRAPHS = 2048  # worked on at a time
+
+
+def keep(pack: Pack) -> Pack:
+    """The graphs with what a store keeps of their scheme: the parts of closed neighbourhoods, and A within them.
+
+    All of it is linear in the sum of part sizes (for molecules about one kilobyte each), depends on nothing but the
+    graph, and is read whenever a batch is made: what grows with a power of the part size is made for each batch. The
+    children of a vertex's node are on every level the nodes of its part of level 1. Networks with more levels grow the
+    others from these, and those of another scheme do without.
+    """
+    pack = pack.bare().compact()
+    if not len(pack):
+        return pack
+    pieces = [_of(pack[i : i + _GRAPHS]) for i in range(0, len(pack), _GRAPHS)]
+    arrays = {key: np.concatenate([p[key] for p in pieces]) for key in pieces[0]}
+    arrays = {key: starts(a) if key.endswith("_start") else a for key, a in arrays.items()}
+    return Pack({**pack.arrays, **arrays}, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
+
+
+def _of(pack: Pack) -> dict[str, NDArray[Any]]:
+    """What is kept of some graphs; for starts, what each graph has."""
+    b = pack.batch()
+    out: dict[str, NDArray[Any]] = {}
+    first = np.searchsorted(b.entries[0], b.start[:-1])
+    for level, found in enumerate(composition(b, Neighbourhoods(levels=KEPT_LEVELS)).levels, start=1):
+        nodes, at = found.nodes, found.nodes.storage  # storage positions of the vertices
+        inner = found.restrict(b.entries)
+        size, count = nodes.size[at], np.diff(inner.start)[at]
+        atoms, entries = ranges(nodes.start[:-1][at], size), ranges(inner.start[:-1][at], count)
+        out |= {
+            f"part{level}": small(nodes.parts[atoms] - np.repeat(b.start[b.graph_of], size)),
+            f"part{level}_size": small(size),
+            f"part{level}_start": np.diff(starts(size)[b.start]),
+            f"inner{level}_row": small(inner.row[entries]),
+            f"inner{level}_column": small(inner.column[entries]),
+            f"inner{level}_entry": small(inner.entry[entries] - np.repeat(first[b.graph_of], count)),
+            f"inner{level}_size": small(count),
+            f"inner{level}_start": np.diff(starts(count)[b.start]),
+        }
+    return out

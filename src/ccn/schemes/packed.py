@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ccn.graphs.ragged import Cache, Int, ranges, starts
 
-__all__ = ["Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Restriction", "Run", "compose"]
+__all__ = ["Composition", "Inner", "Level", "Nodes", "Pairs", "RawLevel", "Restriction", "Run", "compose", "equal_runs"]
 
 _TABLE_LIMIT = 8_000_000  # entries of the dense look-up table of places; beyond it, binary search
 
@@ -37,9 +37,11 @@ class Run:
     first: int
     end: int
 
-    @property
-    def nodes(self) -> int:
-        return self.end - self.first
+
+def equal_runs(size: Int) -> list[Run]:
+    """The maximal runs of one size."""
+    edge = [0, *(np.flatnonzero(np.diff(size)) + 1).tolist(), len(size)]
+    return [Run(int(size[a]), a, b) for a, b in pairwise(edge) if b]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,6 @@ class Nodes:
 
     @classmethod
     def none(cls) -> Nodes:
-        """No nodes."""
         empty = np.empty(0, dtype=np.int64)
         return cls(empty, starts(empty), empty, empty, empty, empty, empty)
 
@@ -86,18 +87,10 @@ class Nodes:
         """Rows of an activation of the given order."""
         return int(self.row_start(order)[-1])
 
-    def rows_of(self, run: Run, order: int) -> slice:
-        """The rows of a run's tensors of the given order."""
-        rows = self.row_start(order)
-        return slice(int(rows[run.first]), int(rows[run.end]))
-
     @cached_property
     def runs(self) -> list[Run]:
         """Maximal runs of nodes of one size."""
-        if not len(self):
-            return []
-        edge = [0, *(np.flatnonzero(np.diff(self.size)) + 1).tolist(), len(self)]
-        return [Run(int(self.size[a]), a, b) for a, b in pairwise(edge)]
+        return equal_runs(self.size)
 
     @cached_property
     def storage(self) -> Int:
@@ -128,24 +121,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.parent)
 
-    @cached_property
-    def by_child_size(self) -> Int:
-        """The pairs in order of the size of the child's part."""
-        return np.argsort(np.diff(self.start), kind="stable")
-
     def select(self, keep: NDArray[np.bool_]) -> Pairs:
-        """The pairs chosen by a mask."""
         if keep.all():
             return self
-        count = np.diff(self.start)
-        chosen = count[keep]
-        return Pairs(
-            self.parent[keep],
-            self.child[keep],
-            self.stack[keep],
-            starts(chosen),
-            self.place[ranges(self.start[:-1][keep], chosen)],
-        )
+        count = np.diff(self.start)[keep]
+        place = self.place[ranges(self.start[:-1][keep], count)]
+        return Pairs(self.parent[keep], self.child[keep], self.stack[keep], starts(count), place)
 
 
 class _Places:
@@ -197,12 +178,6 @@ class Inner:
     entry: NDArray[Any]
     shift: Int
 
-    def of(self, number: Int) -> tuple[Int, NDArray[Any], NDArray[Any], Int]:
-        """The entries of the nodes with these numbers, one after another: how many each has, row, column, entry."""
-        count = self.count[number]
-        at = ranges(self.start[number], count)
-        return count, self.row[at], self.column[at], self.entry[at] + np.repeat(self.shift[number], count)
-
 
 @dataclass(frozen=True)
 class Restriction:
@@ -242,10 +217,12 @@ class Level:
 
     def restrict(self, entries: Int) -> Restriction:
         """A matrix over the atoms, given by its places (2, nnz) in row order, restricted to every part."""
-        nodes = self.nodes
-        if self.inner is not None and self.inner.entries is entries:
-            count, row, column, entry = self.inner.of(nodes.number)
-            return Restriction(starts(count), row.astype(np.int32), column.astype(np.int32), entry)
+        nodes, inner = self.nodes, self.inner
+        if inner is not None and inner.entries is entries:
+            count = inner.count[nodes.number]
+            at = ranges(inner.start[nodes.number], count)
+            entry = inner.entry[at] + np.repeat(inner.shift[nodes.number], count)
+            return Restriction(starts(count), inner.row[at].astype(np.int32), inner.column[at].astype(np.int32), entry)
         row_start = starts(np.bincount(entries[0], minlength=int(nodes.parts.max(initial=-1)) + 1))
         count = np.diff(row_start)[nodes.parts]
         entry = ranges(row_start[:-1][nodes.parts], count)
@@ -313,7 +290,6 @@ class RawLevel:
 
 
 def _stored(raw: RawLevel) -> Nodes:
-    """The nodes of a level in storage order."""
     number = np.argsort(raw.size, kind="stable")
     size = raw.size[number]
     parts = raw.parts[ranges(starts(raw.size)[:-1][number], size)]
@@ -327,7 +303,6 @@ def _stored(raw: RawLevel) -> Nodes:
 
 
 def _joined(levels: Sequence[Nodes]) -> Nodes:
-    """Nodes of several levels one after another."""
     if len(levels) == 1:
         return levels[0]
     columns: dict[str, Any] = {
@@ -343,9 +318,8 @@ def _pairs(nodes: Nodes, below: Nodes, places: _Places, parent: Int, child: Int)
     count = below.size[child]
     place = places(np.repeat(parent, count), below.parts[ranges(below.start[:-1][child], count)])
     anchor = below.anchor[child]
-    stack = np.where(
-        anchor >= 0, places(parent, np.maximum(anchor, nodes.parts[nodes.start[parent]] * (anchor < 0))), -1
-    )
+    inside = np.where(anchor >= 0, anchor, nodes.parts[nodes.start[parent]])  # any atom where there is no anchor
+    stack = np.where(anchor >= 0, places(parent, inside), -1)
     return Pairs(parent, child, stack, starts(count), place)
 
 

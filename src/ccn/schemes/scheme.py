@@ -13,22 +13,24 @@ own; a network reads all other nodes.
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ccn.errors import SchemeError
+from ccn.graphs.graph import Graph
 from ccn.graphs.ragged import Int
 
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Scheme"]
+__all__ = ["Scheme", "SchemeGenerator", "is_permutation_invariant", "random_permutation"]
 
 
 @dataclass(frozen=True, init=False)
@@ -68,23 +70,16 @@ class Scheme:
         try:
             put("parts", tuple(tuple(map(operator.index, part)) for part in parts))
             put("children", tuple(tuple(map(operator.index, of)) for of in children))
-            given = (
-                [None] * len(self.parts)
-                if anchors is None
-                else [a if a is None else operator.index(a) for a in anchors]
-            )
+            listed = [None] * len(self.parts) if anchors is None else anchors
+            given = [a if a is None else operator.index(a) for a in listed]
         except TypeError as error:
             raise SchemeError(f"parts, children and anchors are made of integers ({error})") from None
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
-        if len(self.parts) != len(self.children) or (anchors is not None and len(anchors) != len(self.parts)):
-            raise SchemeError(
-                f"{len(self.parts)} parts, but {len(self.children)} lists of children or another number of anchors"
-            )
-        leaf = [not c and len(p) == 1 for c, p in zip(self.children, self.parts, strict=True)]
-        put(
-            "anchors",
-            tuple(p[0] if is_leaf and a is None else a for p, a, is_leaf in zip(self.parts, given, leaf, strict=True)),
-        )
+        if not len(self.parts) == len(self.children) == len(given):
+            counts = f"{len(self.children)} lists of children and {len(given)} anchors"
+            raise SchemeError(f"{len(self.parts)} parts, but {counts}; give one of each per node")
+        nodes = zip(self.parts, self.children, given, strict=True)
+        put("anchors", tuple(p[0] if a is None and not c and len(p) == 1 else a for p, c, a in nodes))
         broken = self.violations()
         if broken:
             shown = "; ".join(broken[:5]) + (f"; and {len(broken) - 5} more" if len(broken) > 5 else "")
@@ -224,3 +219,54 @@ class Scheme:
 
     def __repr__(self) -> str:
         return f"Scheme(atoms={self.atoms}, nodes={len(self.parts)}, levels={[len(level) for level in self.levels]})"
+
+
+class SchemeGenerator(Protocol):
+    """Any function from a graph to its composition scheme."""
+
+    def __call__(self, graph: Graph, /) -> Scheme: ...
+
+
+def random_permutation(n: int, rng: np.random.Generator) -> list[int]:
+    """A permutation of n things that is not the identity, where there is another."""
+    sigma = rng.permutation(n)
+    while n > 1 and (sigma == np.arange(n)).all():
+        sigma = rng.permutation(n)
+    return [int(i) for i in sigma]
+
+
+def _signature(scheme: Scheme, rename: Sequence[int]) -> Counter[object]:
+    """The multiset of nodes, each as its part, anchor and children with all atoms renamed."""
+    key: dict[int, object] = {}
+    for node in scheme.order:
+        anchor = scheme.anchors[node]
+        children = Counter(key[c] for c in scheme.children[node])
+        key[node] = (
+            frozenset(rename[a] for a in scheme.parts[node]),
+            None if anchor is None else rename[anchor],
+            frozenset(children.items()),
+        )
+    return Counter(key.values())
+
+
+def is_permutation_invariant(generator: SchemeGenerator, graph: Graph, trials: int = 8, seed: int = 0) -> bool:
+    """Definition 4: whether renaming the vertices of ``graph`` renames its scheme and changes nothing else.
+
+    For each of ``trials`` random permutations sigma (never the identity where there is another) the
+    scheme of the renamed graph must be the renamed scheme: a bijection of the nodes that takes every
+    part P to sigma(P), and likewise anchors and children.
+
+    Example:
+        >>> from ccn.schemes import Neighbourhoods
+        >>> path = Graph([(0, 1), (1, 2)], n=3)
+        >>> is_permutation_invariant(Neighbourhoods(levels=2), path)
+        True
+
+    """
+    rng = np.random.default_rng(seed)
+    scheme = generator(graph)
+    for _ in range(trials):
+        sigma = random_permutation(graph.n, rng)
+        if _signature(scheme, sigma) != _signature(generator(graph.permute(sigma)), range(graph.n)):
+            return False
+    return True

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from ccn.algebra.partitions import bell
+from ccn.algebra.contractions import bell
 from ccn.engine import torch_form
 from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.cpu import kernels, steps
@@ -28,8 +28,8 @@ from ccn.engine.cpu.program import Program, program
 from ccn.engine.cpu.tape import invariant_records, part_sizes, tape
 from ccn.engine.cpu.workspace import workspace
 from ccn.engine.matrices import Matrices
-from ccn.engine.mixing import mixing, mixing_gradient
 from ccn.engine.plan import Plan
+from ccn.engine.torch_form import mixing, mixing_gradient
 from ccn.graphs.ragged import starts
 from ccn.schemes.packed import Level, Nodes
 

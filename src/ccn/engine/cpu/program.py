@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ccn.algebra.partitions import set_partitions
+from ccn.algebra.contractions import set_partitions
 from ccn.engine.plan import STACK, Kind, Plan, Slot
 from ccn.graphs.ragged import Int
 
