@@ -62,6 +62,17 @@ def test_a_lock_makes_its_folder_and_is_free_again_afterwards(tmp_path: Path) ->
             assert (tmp_path / "a").is_dir()
 
 
+def test_a_lock_that_is_held_is_refused_or_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with lock(path, wait=False):
+        with pytest.raises(FileError, match="another process"), lock(path, wait=False):
+            pass
+        assert list(tmp_path.iterdir())  # the refused one has not removed the file
+    assert not list(tmp_path.iterdir())
+    with lock(path, wait=False):
+        pass
+
+
 def test_digests_delimit_their_parts(tmp_path: Path) -> None:
     assert digest(b"ab") == digest("ab") != digest("a", "b")
     assert digest(np.zeros(2)) != digest(np.zeros((2, 1))) != digest(np.zeros(2, dtype=int))

@@ -112,13 +112,28 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock of ``path``, and hold it; it ends with the process at the latest."""
-    from filelock import FileLock
+def lock(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of ``path``, the file ``.{name}.lock`` beside it; it ends with the process at the latest.
+
+    If another process holds it, wait for that, or raise an error. Without waiting, the file is removed at the end.
+    """
+    from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    file = path.with_name(f".{path.name}.lock")
+    held = FileLock(file, timeout=-1 if wait else 0)
+    try:
+        held.acquire()
+    except Timeout:
+        raise FileError(
+            f"{path.parent}: another process is at work there; wait until it ends, or choose another folder"
+        ) from None
+    try:
         yield
+    finally:
+        if not wait:
+            file.unlink(missing_ok=True)
+        held.release()
 
 
 def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -> str:

@@ -11,7 +11,7 @@ import torch
 
 from ccn import sealed
 from ccn.errors import FileError
-from ccn.training.checkpoint import Progress, load, save, write_history
+from ccn.training.checkpoint import Progress, files, load, save, write_history
 
 
 def _net() -> tuple[torch.nn.Linear, torch.optim.Optimizer]:
@@ -82,6 +82,20 @@ def test_a_checkpoint_that_does_not_fit_is_passed_over(name: str, tmp_path: Path
     before = {k: v.clone() for k, v in other.state_dict().items()}
     assert load(tmp_path, other, its_optimiser, "run") is None
     assert all(torch.equal(before[k], v) for k, v in other.state_dict().items())  # nothing was loaded in part
+
+
+def test_folders_that_are_named_like_checkpoints_are_left_alone(tmp_path: Path) -> None:
+    net, optimiser = _net()
+    strange = [tmp_path / f"checkpoint-000000-0000000{i}.safetensors" for i in (0, 2, 3, 9)]
+    for path in strange:
+        path.mkdir()
+    for step in (1, 2, 3):
+        save(tmp_path, Progress(batch=step, step=step), net, {}, optimiser, "run")
+    found = load(tmp_path, net, optimiser, "run")
+    assert found is not None
+    assert found[0].step == 3
+    assert len(files(tmp_path)) == 2
+    assert all(path.is_dir() for path in strange)
 
 
 def test_a_folder_without_checkpoints_has_nothing_to_load(tmp_path: Path) -> None:

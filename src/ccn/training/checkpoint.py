@@ -22,7 +22,7 @@ from ccn import sealed
 from ccn.errors import DependencyError, FileError
 from ccn.files import write_atomically
 
-__all__ = ["Progress", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
+__all__ = ["Progress", "files", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
 
 FORM, VERSION = "ccn checkpoint", 1
 
@@ -56,9 +56,9 @@ class Progress:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def _files(folder: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """The checkpoints of a folder, newest first."""
-    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+    return sorted(filter(Path.is_file, folder.glob("checkpoint-*.safetensors")), reverse=True)
 
 
 def save(
@@ -76,10 +76,12 @@ def save(
     data = {"run": run, "progress": asdict(progress)}
     # Two checkpoints of one step differ in their progress: the end of an epoch adds its evaluation.
     name = f"checkpoint-{progress.epoch:06d}-{progress.batch:08d}.safetensors"
+    while (folder / name).is_dir():  # not ours
+        name = name.replace(".", "-0.")
     sealed.write(folder / name, FORM, VERSION, tensors, data)
     # This one and the one before it are kept. A newer one precedes a resume from the one before a damaged file.
-    before = [path for path in _files(folder) if path.name < name]
-    for path in _files(folder):
+    before = [path for path in files(folder) if path.name < name]
+    for path in files(folder):
         if path.name != name and path not in before[:1]:
             path.unlink()
 
@@ -91,7 +93,7 @@ def load(
 
     A file that was truncated or altered, or that does not fit the network and the optimiser, is passed over.
     """
-    for path in _files(folder):
+    for path in files(folder):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
