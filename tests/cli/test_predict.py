@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cyclopts import CycloptsError
 
 Call = Callable[..., None]
 Capture = pytest.CaptureFixture[str]
@@ -50,6 +51,20 @@ def test_a_pipe(ccn: Call, run: Path, text: str, monkeypatch: pytest.MonkeyPatch
     found = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert found[0][1:] == ["size_pred", "reason"]
     assert [r[0] for r in found[1:]] == ["CCO", "CCN"]
+
+
+@pytest.mark.parametrize("words", [("-o", "-"), ("--output", "-"), ("--output=-",)])
+@pytest.mark.parametrize("verb", ["predict", "embed"])
+def test_a_hyphen_is_standard_output(
+    ccn: Call, run: Path, table: Path, verb: str, words: tuple[str, ...], capsys: Capture, tmp_path: Path
+) -> None:
+    ccn(verb, run, table, "--quiet", "--processes", "1", *words)
+    found = capsys.readouterr().out
+    assert len(found.splitlines()) == 41
+    ccn(verb, run, table, "-o", tmp_path / "out.csv", "--quiet", "--processes", "1")
+    assert (tmp_path / "out.csv").read_text() == found
+    with pytest.raises(CycloptsError):
+        ccn(verb, run, table, "-o", "--quiet")
 
 
 def test_json_goes_where_the_table_is_not(ccn: Call, run: Path, table: Path, tmp_path: Path, capsys: Capture) -> None:
