@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from cyclopts import CycloptsError
 
+from ccn.errors import CCNError
+
 Call = Callable[..., None]
 Capture = pytest.CaptureFixture[str]
 
@@ -65,6 +67,24 @@ def test_a_hyphen_is_standard_output(
     assert (tmp_path / "out.csv").read_text() == found
     with pytest.raises(CycloptsError):
         ccn(verb, run, table, "-o", "--quiet")
+
+
+@pytest.mark.parametrize("verb", ["predict", "embed"])
+def test_formulas_are_disarmed_for_spreadsheets(ccn: Call, run: Path, tmp_path: Path, verb: str) -> None:
+    evil = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1"]
+    harmless = ["-1.5", "+3", "-2e-5", "a=b", "", "'x"]
+    source, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    with source.open("w", newline="") as file:
+        csv.writer(file).writerows([["smiles", "=note"], *(["CCO", cell] for cell in [*evil, *harmless])])
+    ccn(verb, run, source, "-o", out, "--quiet")
+    kept = [list(row.values())[1] for row in rows(out)]
+    assert [cell.strip() for cell in kept] == [cell.strip() for cell in [*evil, *harmless]]
+    ccn(verb, run, source, "-o", out, "--quiet", "--spreadsheet-safe")
+    found = rows(out)
+    assert list(found[0])[1] == "'=note"
+    assert [row["'=note"] for row in found] == [*(f"'{cell}" for cell in kept[: len(evil)]), *harmless]
+    with pytest.raises(CCNError, match="--spreadsheet-safe"):
+        ccn(verb, run, source, "-o", tmp_path / "out.npy", "--quiet", "--spreadsheet-safe")
 
 
 def test_json_goes_where_the_table_is_not(ccn: Call, run: Path, table: Path, tmp_path: Path, capsys: Capture) -> None:

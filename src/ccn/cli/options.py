@@ -174,6 +174,9 @@ class Stream:
     """Resume an interrupted command with this output."""
     overwrite: Flag = False
     """Start over instead."""
+    spreadsheet_safe: Flag = False
+    """For CSV files that are opened in a spreadsheet: put an apostrophe before cells that begin with =, +, -, @, a tab
+    or a carriage return and are not numbers, which it could run as formulas."""
     cluster: str | None = None
     """Address of a Dask scheduler, such as tcp://host:8786; local starts one here."""
     processes: int | None = None

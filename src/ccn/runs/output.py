@@ -44,10 +44,17 @@ class Format:
     finish: Callable[[Path, Path], Any] = Path.replace
 
 
-def table(header: Sequence[str], delimiter: str = ",") -> Format:
-    """All columns of the rows, then the values and the reason."""
+def _not_a_formula(cell: str) -> str:
+    """The cell with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and number(cell) is None else cell
+
+
+def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool = False) -> Format:
+    """All columns of the rows, then the values and the reason; if wanted, without cells that are formulas."""
 
     def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        if spreadsheet_safe:
+            rows = [[_not_a_formula(cell) for cell in row] for row in rows]
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
         return text.getvalue().encode("utf-8", "surrogatepass")
