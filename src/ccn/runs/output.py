@@ -56,7 +56,14 @@ def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool
         if spreadsheet_safe:
             rows = [[_not_a_formula(cell) for cell in row] for row in rows]
         text = io.StringIO(newline="")
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        plain, quoted = (
+            csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        for (
+            row
+        ) in rows:  # before Python 3.13, the writer does not quote a carriage return, which ends a row for readers
+            (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
