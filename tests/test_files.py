@@ -1,6 +1,7 @@
 """Files: whatever fails, a file or folder is the old one or the new one."""
 
 import math
+import os
 from pathlib import Path
 from typing import IO
 
@@ -8,7 +9,17 @@ import numpy as np
 import pytest
 
 from ccn.errors import FileError
-from ccn.files import digest, file_digest, json_safe, lock, new_folder, remove_unfinished, write_atomically, write_json
+from ccn.files import (
+    digest,
+    file_digest,
+    json_safe,
+    lock,
+    new_folder,
+    private_folder,
+    remove_unfinished,
+    write_atomically,
+    write_json,
+)
 
 
 def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -60,6 +71,40 @@ def test_a_lock_makes_its_folder_and_is_free_again_afterwards(tmp_path: Path) ->
     for _ in range(2):
         with lock(tmp_path / "a" / "b"):
             assert (tmp_path / "a").is_dir()
+
+
+def test_a_lock_that_is_held_is_refused_or_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with lock(path, wait=False):
+        with pytest.raises(FileError, match="another process"), lock(path, wait=False):
+            pass
+        assert list(tmp_path.iterdir())  # the refused one has not removed the file
+    assert not list(tmp_path.iterdir())
+    with lock(path, wait=False):
+        pass
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_private_folder_is_writable_by_us_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cache" / "kernels" / "abc"
+    for _ in range(2):
+        assert private_folder(path) == path
+    assert path.stat().st_mode & 0o777 == 0o700
+    for folder, mode in ((path, 0o720), (path, 0o702), (path.parent, 0o757), (path.parents[1], 0o757)):
+        before = folder.stat().st_mode
+        folder.chmod(mode)
+        with pytest.warns(UserWarning, match="other users"):
+            other = private_folder(path)
+        assert other != path
+        assert other.stat().st_mode & 0o777 == 0o700
+        folder.chmod(before)
+    path.parent.chmod(0o1777)  # as /tmp, where nobody can exchange what is ours
+    assert private_folder(path) == path
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    with pytest.warns(UserWarning, match="other users"):
+        assert private_folder(path) != path
+    (tmp_path / "file").touch()
+    assert private_folder(tmp_path / "file" / "a").is_dir()  # where it cannot be made
 
 
 def test_digests_delimit_their_parts(tmp_path: Path) -> None:

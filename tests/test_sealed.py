@@ -1,10 +1,12 @@
 """Sealed files: what is read is what was written, and a file with any byte changed is refused."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from ccn import sealed
 from ccn.errors import FileError
@@ -60,3 +62,24 @@ def test_another_kind_and_a_newer_version_are_told(path: Path, tmp_path: Path) -
         sealed.read(path, {"ccn test": 1})
     with pytest.raises(FileError, match="no such file"):
         sealed.read(tmp_path / "y", {"ccn test": 1})
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["[" * 100_000 + "]" * 100_000, '{"a":' * 60 + "1" + "}" * 60, "[1]", "null", '{"n": ' + "9" * 5000 + "}", "{"],
+)
+@pytest.mark.parametrize("tensors", [True, False])
+def test_forged_data_is_refused(data: str, tensors: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    header = {"format": "ccn test 2", "data": data}
+    save_file(TENSORS, path, header | {"sha256": sealed._digest(TENSORS, header["format"], data)})
+    with pytest.raises(FileError, match=r"x\.safetensors"):
+        sealed.read(path, {"ccn test": 2}, tensors=tensors)
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "\u00b2", "-1", "", "1.0"])
+def test_a_version_is_a_short_number(version: str, tmp_path: Path) -> None:
+    header: dict[str, Any] = {"format": f"ccn test {version}", "data": "{}"}
+    save_file(TENSORS, tmp_path / "x.safetensors", header)
+    with pytest.raises(FileError, match=r"x\.safetensors"):
+        sealed.read(tmp_path / "x.safetensors", {"ccn test": 2})

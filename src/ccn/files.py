@@ -5,11 +5,15 @@ Owns every write of a file that must not be lost. Imports nothing of the package
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import math
 import os
 import shutil
+import stat
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +31,7 @@ __all__ = [
     "json_safe",
     "lock",
     "new_folder",
+    "private_folder",
     "remove_unfinished",
     "write_atomically",
     "write_json",
@@ -40,6 +45,41 @@ def cache_folder() -> Path:
     import pooch
 
     return Path(pooch.os_cache("ccn"))
+
+
+def private_folder(path: Path) -> Path:
+    """``path``, made if need be, or a temporary folder of this process if other users could write to ``path``.
+
+    The folder must be ours and writable by us alone. The two folders above it, in which it could be exchanged, must be
+    ours or the system's, and writable by others only if these can remove nothing but their own files.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        inner, *outer = (p.stat() for p in (path.resolve(), *path.resolve().parents[:2]))
+    except OSError:
+        return _temporary_folder()
+    if os.name != "posix":
+        return path
+    us, shared = os.geteuid(), 0o022
+    safe = inner.st_uid == us and not inner.st_mode & shared
+    for above in outer:
+        # Where every user has a group of their own, folders are often writable by it.
+        foreign = above.st_mode & (0o002 if above.st_gid == os.getegid() else shared)
+        safe &= above.st_uid in (us, 0) and (not foreign or bool(above.st_mode & stat.S_ISVTX))
+    if safe:
+        return path
+    warnings.warn(
+        f"{path}: other users can write there, so it is not used and nothing is kept; set CCN_CACHE to a folder of "
+        "your own, or remove it",
+        stacklevel=2,
+    )
+    return _temporary_folder()
+
+
+def _temporary_folder() -> Path:
+    made = tempfile.mkdtemp(prefix="ccn-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
 
 
 def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], None]) -> None:
@@ -112,13 +152,28 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the lock of ``path``, and hold it; it ends with the process at the latest."""
-    from filelock import FileLock
+def lock(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock of ``path``, the file ``.{name}.lock`` beside it; it ends with the process at the latest.
+
+    If another process holds it, wait for that, or raise an error. Without waiting, the file is removed at the end.
+    """
+    from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(f".{path.name}.lock")):
+    file = path.with_name(f".{path.name}.lock")
+    held = FileLock(file, timeout=-1 if wait else 0)
+    try:
+        held.acquire()
+    except Timeout:
+        raise FileError(
+            f"{path.parent}: another process is at work there; wait until it ends, or choose another folder"
+        ) from None
+    try:
         yield
+    finally:
+        if not wait:
+            file.unlink(missing_ok=True)
+        held.release()
 
 
 def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -> str:

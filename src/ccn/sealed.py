@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from ccn.errors import FileError
 from ccn.files import write_atomically
 
 __all__ = ["Sealed", "read", "write"]
+
+_DEEPEST = 50  # levels of lists and objects in the data of a file; a model has about ten
 
 
 def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
@@ -79,19 +82,32 @@ def read(path: Path, forms: Mapping[str, int], *, tensors: bool = True) -> Seale
         header = f.metadata() or {}
         form, version = _form(path, header, forms)
         try:
-            data = json.loads(header["data"])
-        except json.JSONDecodeError as error:
-            raise FileError(f"{path}: its header is damaged ({error}): it was altered; take another copy") from None
-        held = {name: f.get_tensor(name) for name in f.keys()} if tensors else {}  # noqa: SIM118 (not a mapping)
+            data = _data(header["data"])
+            held = {name: f.get_tensor(name) for name in f.keys()} if tensors else {}  # noqa: SIM118 (not a mapping)
+        except (ValueError, RecursionError, SafetensorError) as error:
+            raise FileError(f"{path}: its content is damaged ({error}); take another copy") from None
     if tensors and _digest(held, header["format"], header["data"]) != header.get("sha256"):
         raise FileError(f"{path}: the content does not agree with its checksum: it was altered; take another copy")
     return Sealed(form, version, data, held)
 
 
+def _data(text: str) -> dict[str, Any]:
+    """The data of a header; a ValueError unless it is an object that recursive functions can walk through."""
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError(f"its data is not an object but a {type(data).__name__}")
+    level: list[Any] = [data]
+    for _ in range(_DEEPEST):
+        level = [x for v in level if isinstance(v, dict | list) for x in (v.values() if isinstance(v, dict) else v)]
+    if level:
+        raise ValueError(f"its data is nested more than {_DEEPEST} levels deep")
+    return data
+
+
 def _form(path: Path, header: Mapping[str, str], forms: Mapping[str, int]) -> tuple[str, int]:
     """The format of a file and its version; an error if it is none of those wanted."""
     form, _, number = header.get("format", "").rpartition(" ")
-    if form not in forms or not number.isdigit() or "data" not in header:
+    if form not in forms or not re.fullmatch("[0-9]{1,9}", number) or "data" not in header:
         wanted = " or ".join(f"a {name}" for name in forms)
         raise FileError(f"{path}: a safetensors file, but not {wanted}" + (f" (it is a {form})" if form else ""))
     if int(number) > forms[form]:

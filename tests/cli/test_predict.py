@@ -10,6 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cyclopts import CycloptsError
+
+from ccn.errors import CCNError
 
 Call = Callable[..., None]
 Capture = pytest.CaptureFixture[str]
@@ -50,6 +53,38 @@ def test_a_pipe(ccn: Call, run: Path, text: str, monkeypatch: pytest.MonkeyPatch
     found = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert found[0][1:] == ["size_pred", "reason"]
     assert [r[0] for r in found[1:]] == ["CCO", "CCN"]
+
+
+@pytest.mark.parametrize("words", [("-o", "-"), ("--output", "-"), ("--output=-",)])
+@pytest.mark.parametrize("verb", ["predict", "embed"])
+def test_a_hyphen_is_standard_output(
+    ccn: Call, run: Path, table: Path, verb: str, words: tuple[str, ...], capsys: Capture, tmp_path: Path
+) -> None:
+    ccn(verb, run, table, "--quiet", "--processes", "1", *words)
+    found = capsys.readouterr().out
+    assert len(found.splitlines()) == 41
+    ccn(verb, run, table, "-o", tmp_path / "out.csv", "--quiet", "--processes", "1")
+    assert (tmp_path / "out.csv").read_text() == found
+    with pytest.raises(CycloptsError):
+        ccn(verb, run, table, "-o", "--quiet")
+
+
+@pytest.mark.parametrize("verb", ["predict", "embed"])
+def test_formulas_are_disarmed_for_spreadsheets(ccn: Call, run: Path, tmp_path: Path, verb: str) -> None:
+    evil = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1"]
+    harmless = ["-1.5", "+3", "-2e-5", "a=b", "", "'x"]
+    source, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    with source.open("w", newline="") as file:
+        csv.writer(file).writerows([["smiles", "=note"], *(["CCO", cell] for cell in [*evil, *harmless])])
+    ccn(verb, run, source, "-o", out, "--quiet")
+    kept = [list(row.values())[1] for row in rows(out)]
+    assert [cell.strip() for cell in kept] == [cell.strip() for cell in [*evil, *harmless]]
+    ccn(verb, run, source, "-o", out, "--quiet", "--spreadsheet-safe")
+    found = rows(out)
+    assert list(found[0])[1] == "'=note"
+    assert [row["'=note"] for row in found] == [*(f"'{cell}" for cell in kept[: len(evil)]), *harmless]
+    with pytest.raises(CCNError, match="--spreadsheet-safe"):
+        ccn(verb, run, source, "-o", tmp_path / "out.npy", "--quiet", "--spreadsheet-safe")
 
 
 def test_json_goes_where_the_table_is_not(ccn: Call, run: Path, table: Path, tmp_path: Path, capsys: Capture) -> None:

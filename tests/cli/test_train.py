@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +20,7 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
-from ccn.runs.config import read_config
+from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
 
 Call = Callable[..., None]
 
@@ -128,6 +131,76 @@ def test_killed_five_times_on_the_command_line_a_run_ends_with_the_same_bits(
     told = [[{k: v for k, v in r.items() if k != "seconds"} for r in rows(x / "history.csv")] for x in (alone, broken)]
     assert told[0] == told[1]
     assert {p.name for p in broken.rglob("*")} == {p.name for p in alone.rglob("*")}
+
+
+def test_a_second_process_is_refused_while_the_first_is_at_work(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    words = ("train", table, "--target", "size", "--output", tmp_path / "run", "--quiet", *tiny)
+    with hold_folder(tmp_path / "run"), pytest.raises(CCNError, match="another process"):
+        ccn(*words)
+    assert not (tmp_path / "run").exists()
+    child = fork_and_kill(tmp_path / "run")
+    assert child != 0
+    assert (tmp_path / "run" / ".run.lock").exists()
+    ccn(*words)  # the lock has ended with the process that held it
+    assert not (tmp_path / "run" / ".run.lock").exists()
+
+
+def fork_and_kill(folder: Path) -> int:
+    """A process that holds a folder and is killed; its status."""
+    code = f"""import os, signal
+from pathlib import Path
+from ccn.runs.config import hold_folder
+with hold_folder(Path({str(folder)!r})):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode
+
+
+@pytest.mark.parametrize("killed_at", range(1, 12))
+def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
+    killed_at: int, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "run"
+    shutil.copytree(run, other)
+    config = resolve(None, {}, {**read_config(run / "config.toml"), "seed": 7})
+    left = killed_at
+
+    def counted(real: Callable[..., None]) -> Callable[..., None]:
+        def step(*words: Any, **how: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+            real(*words, **how)
+
+        return step
+
+    with monkeypatch.context() as patched:
+        for name in ("unlink", "replace", "mkdir"):
+            patched.setattr(Path, name, counted(getattr(Path, name)))
+        patched.setattr(os, "unlink", counted(os.unlink))
+        patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
+        with contextlib.suppress(KeyboardInterrupt):
+            begin_folder(other, config, resume=False)
+    assert check_folder(other, resume=False, overwrite=True) is None
+    before = check_folder(other, resume=True, overwrite=False)
+    assert before is not None
+    assert before["seed"] in (0, 7)
+    assert before["seed"] == 0 or not list(other.rglob("checkpoint-*"))
+
+
+def test_a_run_without_checkpoints_is_resumed_with_the_settings_given(run: Path, tmp_path: Path) -> None:
+    config = resolve(None, {}, {**read_config(run / "config.toml"), "seed": 7})
+    other = tmp_path / "run"
+    other.mkdir()
+    shutil.copy(run / "config.toml", other)
+    begin_folder(other, config, resume=True)
+    assert read_config(other / "config.toml")["seed"] == 7
+    shutil.copytree(run / "checkpoints", other / "checkpoints")
+    begin_folder(other, resolve(None, {}, read_config(run / "config.toml")), resume=True)
+    assert read_config(other / "config.toml")["seed"] == 7
 
 
 def test_the_configuration_of_a_run_makes_it_again_and_flags_come_first(

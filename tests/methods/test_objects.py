@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import pytest
+import torch
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestRegressor
 from sklearn.preprocessing import FunctionTransformer
 
@@ -22,6 +26,26 @@ def test_there_and_back(made: object) -> None:
 def test_code_is_refused() -> None:
     with pytest.raises(FileError, match="do not use it"):
         from_tensor(to_tensor(FunctionTransformer(np.ndarray.dump)))
+
+
+def test_an_archive_that_expands_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("an entry was read")
+
+    for method, sizes in ((zipfile.ZIP_DEFLATED, (10_000_000,)), (zipfile.ZIP_BZIP2, (500_000, 500_000))):
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", method) as archive:
+            for i, size in enumerate(sizes):
+                archive.writestr(f"{i}.npy", bytes(size))
+        with monkeypatch.context() as patched:
+            patched.setattr(zipfile.ZipFile, "open", opened)
+            with pytest.raises(FileError, match="000; do not use it"):
+                from_tensor(torch.from_numpy(np.frombuffer(made.getvalue(), dtype=np.uint8).copy()))
+
+
+def test_what_is_not_an_archive_is_refused() -> None:
+    with pytest.raises(FileError, match="do not use it"):
+        from_tensor(torch.zeros(100, dtype=torch.uint8))
 
 
 @pytest.mark.parametrize(("array", "value"), [("children_left", 10_000), ("children_right", 0), ("feature", 77)])

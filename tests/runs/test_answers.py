@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from ccn.errors import CCNError, ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.learning.model import Model, Prediction
-from ccn.runs.answers import Question, cells, columns
+from ccn.runs.answers import Question, cells, columns, faults
 
 
 def test_classes_have_a_name_and_probabilities(classes: Model) -> None:
@@ -41,6 +44,25 @@ def test_a_row_that_fails_does_not_spoil_the_others(classes: Model, monkeypatch:
     values, reasons = Question().answer(classes, parsed, 3)
     assert reasons == ["two atoms", "", ""]
     assert [bool(row[0]) for row in values] == [False, True, True]
+
+
+@pytest.mark.parametrize("embedding", [False, True])
+def test_an_answer_that_is_not_finite_has_a_reason_and_no_cells(embedding: bool, classes: Model) -> None:
+    broken = copy.deepcopy(classes)
+    question, texts = Question(embedding=embedding), ["CO", "CCO"]
+    parsed = broken.inputs.parse(texts, broken.fitted.reads_edges)
+    with torch.no_grad():
+        for p in broken.fitted.networks[0].parameters():  # type: ignore[attr-defined]
+            p.fill_(math.nan)
+    values, reasons = question.answer(broken, parsed, 2)
+    assert all("not a finite number" in reason for reason in reasons)
+    assert np.isnan(values).all() if embedding else values == [["", "", ""]] * 2
+
+
+def test_one_value_that_is_not_finite_empties_its_row_alone(classes: Model) -> None:
+    p = np.array([[np.nan, 0.5], [np.inf, 0.5], [0.25, 0.75]])
+    assert cells(classes, Prediction(p, np.zeros_like(p))) == [[""] * 3, [""] * 3, ["amine", "0.25", "0.75"]]
+    assert [bool(why) for why in faults(p)] == [True, True, False]
 
 
 def test_what_a_model_cannot_answer_is_refused_before_the_first_row(classes: Model) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 import ccn
+from ccn.datasets.tables import Row
 from ccn.errors import ConfigurationError
+from ccn.runs import output
 from ccn.runs.predict import Options, embed_file
 
 SMILES = [f"{'C' * (1 + i % 7)}{'ON'[i % 2]}" for i in range(30)]
@@ -80,3 +83,12 @@ def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, tabl
 def test_other_formats_are_refused(model: Path, table: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"as \.parquet, \.csv, \.tsv or \.npy"):
         embed_file(model, str(table), tmp_path / "e.xlsx")
+
+
+def test_every_beginning_of_a_formula_is_disarmed() -> None:
+    form = output.table(["=a"], spreadsheet_safe=True)
+    assert form.head == b"'=a\n"
+    cells = ["=1", "+a", "-a", "@a", "\ta", "\ra", "-1", "a"]
+    rows = [Row(i, [cell]) for i, cell in enumerate(cells)]
+    found = list(csv.reader(io.StringIO(form.body(rows, [[]] * len(rows), cells).decode(), newline="")))
+    assert found == [[cell, cell] for cell in [*(f"'{cell}" for cell in cells[:-2]), "-1", "a"]]

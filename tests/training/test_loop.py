@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,3 +209,27 @@ def test_tensorboard_and_the_bar_are_written_when_asked_for(tmp_path: Path, caps
     )
     assert list((tmp_path / "b").glob("events.*"))
     assert "validation" in capsys.readouterr().err
+
+
+def test_the_first_checkpoint_comes_early_and_a_resumed_run_says_where_it_continues(tmp_path: Path) -> None:
+    task, examples = problem()
+    r, lines = small(), list[str]()
+
+    class InterruptedRunError(Exception):
+        pass
+
+    def interrupt(row: Mapping[str, float]) -> None:
+        if row["epoch"] == 2:
+            raise InterruptedRunError
+
+    for first, checkpoints in ((1e9, 0), (0.0, 1)):
+        how = Execution(folder=tmp_path, every=1e9, first=first, resume=True, watch=interrupt, say=lines.append)
+        with pytest.raises(InterruptedRunError):
+            train(network(task, r), task, examples, r, execution=how)
+        assert len(list(tmp_path.glob("checkpoint-*"))) == checkpoints
+    for _ in range(2):
+        train(network(task, r), task, examples, r, execution=replace(how, watch=None))
+    assert "beginning" in lines[0]
+    assert "beginning" in lines[1]
+    assert "epoch 1 of 3, after 1 steps" in lines[2]
+    assert "3 epochs" in lines[3]

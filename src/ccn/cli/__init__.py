@@ -20,6 +20,7 @@ from ccn.cli.evaluate import evaluate
 from ccn.cli.info import info
 from ccn.cli.predict import predict
 from ccn.cli.reproduce import reproduce
+from ccn.cli.show import printable
 from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
@@ -99,5 +100,5 @@ def _failed(error: Exception) -> int:
     else:
         text = f"{type(error).__name__}: {error}; this is an internal error: run with --debug and report it"
         code = 3
-    print(f"ccn: {' '.join(text.split())}", file=sys.stderr)
+    print(f"ccn: {printable(' '.join(text.split()))}", file=sys.stderr)
     return code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App
 
 from ccn.cli.options import ALL_SECTIONS, Flag, Json, Output, flags_of, given
-from ccn.cli.show import console, print_json, table
+from ccn.cli.show import console, print_json, printable, table
 
 if TYPE_CHECKING:
     from ccn.datasets import Dataset
@@ -148,9 +148,10 @@ def info(
         from rich.columns import Columns
         from rich.text import Text
 
-        shown = [Text(sketch(found, i)) for i in spread(found, min(graphs, 3))]
+        shown = [Text(printable(sketch(found, i))) for i in spread(found, min(graphs, 3))]
         console().print(Columns(shown, padding=(0, 4)))
-    print(f"{len(found):,} graphs; {summary(found.dropped, found.noted)}" + (f"; see {dropped}" if dropped else ""))
+    invalid = printable(summary(found.dropped, found.noted))
+    print(f"{len(found):,} graphs; {invalid}" + (f"; see {dropped}" if dropped else ""))
 
 
 def _targets(found: Dataset) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ccn.cli.options import Json, ModelPath
+from ccn.errors import FileError
 
 __all__ = ["info"]
 
@@ -23,32 +24,41 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
     if json:
         print_json(found)
         return
+    try:
+        rows, metrics = _rows(found), metrics_rows(found["about"].get("metrics") or {})
+    except Exception as error:  # whatever a forged description makes the formatting raise
+        raise FileError(
+            f"{model}: its description is damaged ({type(error).__name__}: {error}); take another copy"
+        ) from None
+    table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
+    if metrics[1]:
+        table("Metrics", *metrics)
+
+
+def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     task, inputs, about = found["task"], found["inputs"], found["about"]
     features = "graphs" if inputs["molecules"] is None else f"molecules, with the features {inputs['molecules']!r}"
     kind = inputs["vertices"]["kind"]
-    rows = {
+    return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
         "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
-        "SMILES column": about.get("smiles_column") or "",
+        "SMILES column": str(about.get("smiles_column") or ""),
         "method": found["method"],
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
         **_network(found),
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
         "trained on": f"{about.get('data', '?')}; rows: "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
-        "fingerprint of the data": about.get("fingerprint", "")[:16],
+        "fingerprint of the data": str(about.get("fingerprint", ""))[:16],
         "seed": str(about.get("seed", "")),
         "made by": f"ccn {found['ccn']}",
     }
-    table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
-    if about.get("metrics"):
-        table("Metrics", *metrics_rows(about["metrics"]))
 
 
 def _network(found: Mapping[str, Any]) -> dict[str, str]:
     learned = found["learned"]
-    rows = {"members": str(learned.get("members", "")), "recipe": (learned.get("recipe") or {}).get("name", "")}
+    rows = {"members": str(learned.get("members", "")), "recipe": str((learned.get("recipe") or {}).get("name", ""))}
     if "contractions" in (n := learned.get("options", {})):
         rows["network"] = (
             f"order {n['order']}, {n['levels']} levels, channels {n['channels']}, contractions {n['contractions']}"

@@ -41,6 +41,14 @@ Source = Annotated[str, Parameter(help=_SOURCE)]
 _ROWS = "A table of molecules, or a .jsonl file for a model of graphs; - reads standard input."
 Rows = Annotated[str, Parameter(allow_leading_hyphen=True, help=_ROWS)]
 
+
+def _not_a_flag(kind: Any, value: str) -> None:
+    if value.startswith("-") and value != "-":
+        raise ValueError(f"{value} is not a file; write ./{value} if it is")
+
+
+_OutputOrPipe = Parameter(name=("--output", "-o"), allow_leading_hyphen=True, validator=_not_a_flag)
+
 ALL_SECTIONS: dict[str, type] = {**RUN_SECTIONS, **SECTIONS}
 _TITLES = {"data": "Columns", "splitting": "Splits"}
 
@@ -159,13 +167,16 @@ class Settings:
 class Stream:
     """The options of ``predict`` and ``embed``."""
 
-    output: Annotated[str, Output] = "-"
+    output: Annotated[str, _OutputOrPipe] = "-"
     """File to write, in the format of its suffix; - writes to standard output."""
     smiles_column: Smiles = None
     resume: Flag = False
     """Resume an interrupted command with this output."""
     overwrite: Flag = False
     """Start over instead."""
+    spreadsheet_safe: Flag = False
+    """For CSV files that are opened in a spreadsheet: put an apostrophe before cells that begin with =, +, -, @, a tab
+    or a carriage return and are not numbers, which it could run as formulas."""
     cluster: str | None = None
     """Address of a Dask scheduler, such as tcp://host:8786; local starts one here."""
     processes: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,26 @@ if TYPE_CHECKING:
     from ccn.cli.options import Stream
     from ccn.runs.predict import Done
 
-__all__ = ["console", "coverage", "print_json", "report", "say", "table"]
+__all__ = ["console", "coverage", "print_json", "printable", "report", "say", "table"]
+
+
+def printable(text: str) -> str:
+    r"""The text with its control characters as escapes, since names from files could steer a terminal.
+
+    Example:
+        >>> printable("a\x1b[31m\u202e")
+        'a\\x1b[31m\\u202e'
+
+    """
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, direction marks, surrogates and line separators
+    return "".join(ascii(c)[1:-1] if c != "\n" and unicodedata.category(c) in hidden else c for c in text)
 
 
 def say(quiet: bool) -> Callable[[str], None]:
     """A function that prints a line on standard error, or nothing."""
     if quiet:
         return lambda line: None
-    return lambda line: print(line, file=sys.stderr, flush=True)
+    return lambda line: print(printable(line), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:
@@ -45,10 +58,10 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
     made = Table(show_header=shown)
     for i, name in enumerate(head):
         to_left = name in left if left is not None else i == 0 or not shown
-        made.add_column(name, justify="left" if to_left else "right", overflow="fold")
+        made.add_column(printable(name), justify="left" if to_left else "right", overflow="fold")
     for row in rows:
-        made.add_row(*row)
-    print(title)  # a title of rich would be wrapped to the width of the table
+        made.add_row(*map(printable, row))
+    print(printable(title))  # a title of rich would be wrapped to the width of the table
     console().print(made)
 
 

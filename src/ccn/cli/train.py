@@ -34,7 +34,7 @@ def train(
 
     Args:
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
-        checkpoint_every: Seconds between checkpoints.
+        checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
 
     """

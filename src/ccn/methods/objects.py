@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import torch
@@ -36,6 +38,7 @@ def to_tensor(thing: Any) -> Tensor:
 def from_tensor(held: Tensor) -> Any:
     """The object; an error names what it holds that is not trusted."""
     io, content = need_skops(), held.numpy().tobytes()
+    _check_sizes(content)
     strange = sorted(set(io.get_untrusted_types(data=content)) - set(TRUSTED))
     if strange:
         raise FileError(
@@ -44,6 +47,19 @@ def from_tensor(held: Tensor) -> Any:
     made = io.loads(content, trusted=list(TRUSTED))
     _check_trees(made)
     return made
+
+
+def _check_sizes(content: bytes) -> None:
+    """An error unless the entries of the archive are within its size: skops stores them uncompressed."""
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    except (BadZipFile, NotImplementedError, ValueError) as error:
+        raise FileError(f"the file holds an object that skops did not write ({error}); do not use it") from None
+    if size > len(content):
+        raise FileError(
+            f"the file holds an archive of {len(content):,} bytes that would expand to {size:,}; do not use it"
+        )
 
 
 def _check_trees(model: Any) -> None:

@@ -12,10 +12,12 @@ from ccn.errors import CCNError, ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.learning.inputs import Parsed
 from ccn.learning.model import Model, Prediction
+from ccn.learning.task import Floats
 
-__all__ = ["Question", "cells", "columns"]
+__all__ = ["REASON", "Question", "cells", "columns", "faults"]
 
-_REASON = "reason"
+REASON = "reason"  # the column that says why a row has no answer
+_NOT_FINITE = "the {} is not a finite number: features of this row, or weights of the model, are too large or NaN"
 
 
 def columns(model: Model, interval: float | None = None) -> tuple[str, ...]:
@@ -34,7 +36,17 @@ def columns(model: Model, interval: float | None = None) -> tuple[str, ...]:
 
 
 def cells(model: Model, predicted: Prediction, interval: float | None = None) -> list[list[str]]:
-    """One row of cells per graph."""
+    """One row of cells per graph; they are empty where :func:`faults` has a reason."""
+    made, blank = _cells(model, predicted, interval), [""] * len(columns(model, interval))
+    return [blank if why else row for row, why in zip(made, faults(predicted.mean), strict=True)]
+
+
+def faults(values: Floats, what: str = "prediction") -> list[str]:
+    """For each row of numbers why it is not an answer, or an empty string."""
+    return ["" if finite else _NOT_FINITE.format(what) for finite in np.atleast_1d(np.isfinite(values).all(axis=1))]
+
+
+def _cells(model: Model, predicted: Prediction, interval: float | None) -> list[list[str]]:
     task, p = model.task, predicted.mean
     if task.kind == "regression":
         ends = () if interval is None else model.interval(predicted, interval)
@@ -71,8 +83,8 @@ class Question:
     def names(self, model: Model) -> tuple[str, ...]:
         """The columns that are added to a row."""
         if self.embedding:
-            return (*(f"e{i}" for i in range(model.fitted.embedding_width)), _REASON)
-        return (*columns(model, self.interval), _REASON)
+            return (*(f"e{i}" for i in range(model.fitted.embedding_width)), REASON)
+        return (*columns(model, self.interval), REASON)
 
     def answer(self, model: Model, parsed: Parsed, count: int) -> tuple[Any, list[str]]:
         """The values of ``count`` rows and, for each, why it has none, or an empty reason.
@@ -96,10 +108,16 @@ class Question:
 
     def _each(self, model: Model, graphs: Pack) -> list[tuple[Any, str]]:
         """For each graph its values or a reason: all graphs together or, if one of them fails, one by one."""
+        rows: Any
         try:
-            rows: Any = model.embed(graphs) if self.embedding else cells(model, model.predict(graphs), self.interval)
+            if self.embedding:
+                rows = model.embed(graphs)
+                reasons = faults(rows, "embedding")
+            else:
+                predicted = model.predict(graphs)
+                rows, reasons = cells(model, predicted, self.interval), faults(predicted.mean)
         except (CCNError, MemoryError) as error:
             if len(graphs) > 1:
                 return [one for i in range(len(graphs)) for one in self._each(model, graphs.select(np.array([i])))]
             return [(None, str(error) or "not enough memory")]
-        return [(row, "") for row in rows]
+        return list(zip(rows, reasons, strict=True))

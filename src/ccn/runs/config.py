@@ -16,13 +16,14 @@ from __future__ import annotations
 import json
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ccn.errors import ConfigurationError, FileError
-from ccn.files import remove_unfinished, write_atomically
+from ccn.files import lock, remove_unfinished, write_atomically
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
 from ccn.settings import setting
@@ -34,12 +35,12 @@ if TYPE_CHECKING:
     from ccn.methods.method import Method
 
 __all__ = [
-    "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "merged", "read_config", "resolve",
-    "to_dict", "to_toml",
+    "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "hold_folder", "merged",
+    "read_config", "resolve", "to_dict", "to_toml",
 ]  # fmt: skip
 
 _DEFAULT_METHOD = "ccn"
-_FILE = "config.toml"
+_FILE, _LOCK = "config.toml", ".run.lock"
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | N
         raise ConfigurationError("--resume continues a run and --overwrite replaces it; give one of them")
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder}: a file, not a folder; choose another output")
-    if not folder.exists() or all(p.name.endswith(".part") for p in folder.iterdir()):
+    if not folder.exists() or all(p.name.endswith((".part", ".lock")) for p in folder.iterdir()):
         return None  # new, or killed before its first file was written
     run = (folder / _FILE).is_file()
     if resume and run:
@@ -253,10 +254,31 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | N
 
 
 def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
-    """Make the folder that :func:`check_folder` allowed, in place of an older run unless that is resumed."""
-    if not resume and (folder / _FILE).is_file():
-        shutil.rmtree(folder)
+    """Make the folder that :func:`check_folder` allowed, in place of an older run unless that is resumed.
+
+    The configuration of an older run is replaced after the rest is removed: a folder that has files always has one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(folder)
-    if not (folder / _FILE).is_file():  # that of a resumed run stays: other settings are refused later
+    if not resume and (folder / _FILE).is_file():
+        for old in folder.iterdir():
+            if old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
+            elif old.name not in (_FILE, _LOCK):
+                old.unlink()
+    begun = any(folder.glob("checkpoints/**/checkpoint-*")) or (folder / "study.log").exists()
+    if not (begun and (folder / _FILE).is_file()):  # other settings than those of a run that has begun are refused
         write_atomically(folder / _FILE, to_toml(config).encode())
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing a run into the folder; if it is new and stays empty, it is removed again."""
+    new = not folder.exists()
+    try:
+        with lock(folder / "run", wait=False):
+            yield
+    finally:
+        if new:
+            with suppress(OSError):
+                folder.rmdir()

@@ -44,12 +44,26 @@ class Format:
     finish: Callable[[Path, Path], Any] = Path.replace
 
 
-def table(header: Sequence[str], delimiter: str = ",") -> Format:
-    """All columns of the rows, then the values and the reason."""
+def _not_a_formula(cell: str) -> str:
+    """The cell with an apostrophe before it if a spreadsheet would run it as a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and number(cell) is None else cell
+
+
+def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool = False) -> Format:
+    """All columns of the rows, then the values and the reason; if wanted, without cells that are formulas."""
 
     def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        if spreadsheet_safe:
+            rows = [[_not_a_formula(cell) for cell in row] for row in rows]
         text = io.StringIO(newline="")
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        plain, quoted = (
+            csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+        )
+        for (
+            row
+        ) in rows:  # before Python 3.13, the writer does not quote a carriage return, which ends a row for readers
+            (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:

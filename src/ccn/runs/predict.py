@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ccn.chemistry.smiles import parses
 from ccn.datasets.molecule_tables import find_schema
@@ -40,6 +41,7 @@ class Options:
         chunk: rows per task.
         resume: continue where an earlier run was interrupted.
         overwrite: start again where an earlier run was interrupted.
+        spreadsheet_safe: put an apostrophe before text that a spreadsheet would run as a formula.
         tell: called with the number of rows done.
         every: seconds between records of progress.
 
@@ -52,6 +54,7 @@ class Options:
     chunk: int = 1000
     resume: bool = False
     overwrite: bool = False
+    spreadsheet_safe: bool = False
     tell: Callable[[int], None] = lambda rows: None
     every: float = 2.0
 
@@ -150,14 +153,18 @@ def embed_file(model: str | Path, source: str, output: str | Path, options: Opti
     return _answer_file(model, source, output, Question(embedding=True), options)
 
 
-def _format(model: Model, question: Question, columns: tuple[str, ...], output: str | Path) -> Format:
+def _format(model: Model, question: Question, columns: tuple[str, ...], output: str | Path, safe: bool) -> Format:
     """How the answers are written, by the suffix of the output."""
     names = question.names(model)
     header, width = _unique(columns, names), len(names) - 1
     lines = model.inputs.molecules is None and not question.embedding
     suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if lines else ".csv"
     if suffix in (".csv", ".tsv", ".txt"):
-        return table(header, "\t" if suffix == ".tsv" else ",")
+        return table(header, "\t" if suffix == ".tsv" else ",", spreadsheet_safe=safe)
+    if safe:
+        raise ConfigurationError(
+            f"{output}: --spreadsheet-safe is for .csv and .tsv; leave it out, or rename the output"
+        )
     if lines and suffix in (".jsonl", ".ndjson"):
         return json_lines(names)
     if question.embedding and suffix == ".npy":
@@ -180,8 +187,15 @@ def _answer_file(model_at: str | Path, source: str, output: str | Path, question
     with ExitStack() as stack:
         read = stack.enter_context(_source_table(source, model.inputs.molecules is None))
         place = _place(read, model, options.smiles_column)
-        key = {"model": digest, "input": _stamp(source), "question": asdict(question), "column": read.columns[place]}
-        form = _format(model, question, read.columns, output)
+        key: dict[str, Any] = {
+            "model": digest,
+            "input": _stamp(source),
+            "question": asdict(question),
+            "column": read.columns[place],
+        }
+        if options.spreadsheet_safe:
+            key["spreadsheet_safe"] = True
+        form = _format(model, question, read.columns, output, options.spreadsheet_safe)
         # Before the output, so that a refused option leaves none behind.
         run = stack.enter_context(_workers(path, digest, model, question, options))
         out = stack.enter_context(

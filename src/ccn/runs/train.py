@@ -25,10 +25,11 @@ from ccn.learning.examples import labelled
 from ccn.learning.model import Model, Prediction
 from ccn.learning.task import Floats
 from ccn.methods.method import fit
+from ccn.methods.network import NetworkMethod
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import draw_run, report
 from ccn.runs import answers
-from ccn.runs.config import Config, begin_folder
+from ccn.runs.config import Config, begin_folder, hold_folder
 from ccn.runs.data import divide, read_data
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
@@ -55,8 +56,15 @@ def train_run(
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 
-    Of ``execution`` everything counts but the machine and the folder.
+    Of ``execution`` everything counts but the machine and the folder. Other processes are kept from the folder.
     """
+    if not is_first():  # the first of several processes writes
+        return _train(config, folder, execution, say)
+    with hold_folder(folder):
+        return _train(config, folder, execution, say)
+
+
+def _train(config: Config, folder: Path, execution: Execution, say: Callable[[str], None]) -> Result:
     began, first = time.monotonic(), is_first()
     data = read_data(config)
     classification = data.task == "classification"
@@ -77,7 +85,9 @@ def train_run(
             save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
             data.write_dropped(folder / "dropped.csv")
 
-    execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin)
+    if execution.resume and not isinstance(method, NetworkMethod):
+        say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
+    execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
     about = {
         "data": data.name,
         "smiles_column": data.options.get("smiles_column"),
@@ -152,4 +162,7 @@ def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) 
     targets = [[cell(y) for y in row] for row in data.targets[rows].tolist()]
     cells = answers.cells(model, predicted, level)
     lines = [[*(c[i] for c in kept.values()), *t, *p] for i, t, p in zip(rows.tolist(), targets, cells, strict=True)]
-    return csv_text([*kept, *data.target_names, *answers.columns(model, level)], lines)
+    head = [*kept, *data.target_names, *answers.columns(model, level)]
+    if any(faults := answers.faults(predicted.mean)):
+        head, lines = [*head, answers.REASON], [[*line, why] for line, why in zip(lines, faults, strict=True)]
+    return csv_text(head, lines)

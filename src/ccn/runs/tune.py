@@ -19,7 +19,7 @@ from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
 from ccn.reports.markup import csv_text
-from ccn.runs.config import Config, begin_folder, resolve, to_dict, to_toml
+from ccn.runs.config import Config, begin_folder, hold_folder, resolve, to_dict, to_toml
 from ccn.runs.data import divide, read_data
 from ccn.training.execution import Execution, torch_threads
 
@@ -70,14 +70,29 @@ def search(
 
     """
     try:
-        import optuna
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
+        import optuna  # noqa: F401
     except ImportError:
         raise DependencyError("ccn tune needs Optuna: pip install 'ccn[tune]'") from None
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
     if trials < 1:
         raise ConfigurationError(f"--trials {trials}: at least one")
+    with hold_folder(folder):
+        return _search(config, folder, trials, resume, kept, time_limit, say)
+
+
+def _search(
+    config: Config,
+    folder: Path,
+    trials: int,
+    resume: bool,
+    kept: Collection[str],
+    time_limit: float | None,
+    say: Callable[[str], None],
+) -> Found:
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
     monitor = config.recipe.training.monitor
     began = time.monotonic()
     data = read_data(config)

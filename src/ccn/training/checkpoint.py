@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from ccn import sealed
 from ccn.errors import DependencyError, FileError
 from ccn.files import write_atomically
 
-__all__ = ["Progress", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
+__all__ = ["Progress", "files", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
 
 FORM, VERSION = "ccn checkpoint", 1
 
@@ -56,9 +56,9 @@ class Progress:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
-def _files(folder: Path) -> list[Path]:
+def files(folder: Path) -> list[Path]:
     """The checkpoints of a folder, newest first."""
-    return sorted(folder.glob("checkpoint-*.safetensors"), reverse=True)
+    return sorted(filter(Path.is_file, folder.glob("checkpoint-*.safetensors")), reverse=True)
 
 
 def save(
@@ -70,22 +70,18 @@ def save(
     run: str,
 ) -> None:
     """Write a checkpoint; ``run`` is the fingerprint of the run."""
-    state = optimiser.state_dict()
     tensors = {f"net.{k}": v for k, v in net.state_dict().items()} | {f"best.{k}": v for k, v in best.items()}
-    numbers: dict[str, dict[str, Any]] = {}
-    for i, values in state["state"].items():
-        for key, value in values.items():
-            if isinstance(value, Tensor):
-                tensors[f"optimiser.{i}.{key}"] = value
-            else:
-                numbers.setdefault(str(i), {})[key] = value
-    data = {"run": run, "progress": asdict(progress), "groups": state["param_groups"], "numbers": numbers}
+    for i, values in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{i}.{key}": value for key, value in values.items()}
+    data = {"run": run, "progress": asdict(progress)}
     # Two checkpoints of one step differ in their progress: the end of an epoch adds its evaluation.
     name = f"checkpoint-{progress.epoch:06d}-{progress.batch:08d}.safetensors"
+    while (folder / name).is_dir():  # not ours
+        name = name.replace(".", "-0.")
     sealed.write(folder / name, FORM, VERSION, tensors, data)
     # This one and the one before it are kept. A newer one precedes a resume from the one before a damaged file.
-    before = [path for path in _files(folder) if path.name < name]
-    for path in _files(folder):
+    before = [path for path in files(folder) if path.name < name]
+    for path in files(folder):
         if path.name != name and path not in before[:1]:
             path.unlink()
 
@@ -93,31 +89,76 @@ def save(
 def load(
     folder: Path, net: nn.Module, optimiser: torch.optim.Optimizer, run: str
 ) -> tuple[Progress, dict[str, Tensor]] | None:
-    """Load the newest intact checkpoint into the network and the optimiser; progress and best weights, or None."""
-    for path in _files(folder):
+    """Load the newest intact checkpoint into the network and the optimiser; progress and best weights, or None.
+
+    A file that was truncated or altered, or that does not fit the network and the optimiser, is passed over.
+    """
+    for path in files(folder):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
-            continue  # truncated or altered
-        data = held.data
-        if data["run"] != run:
+            continue
+        if isinstance(name := held.data.get("run"), str) and name != run:
             raise FileError(
                 f"{folder}: the run there has other settings, seed or data; resume it with those, or choose another"
             )
-        parts: dict[str, dict[str, Tensor]] = {"net": {}, "best": {}, "optimiser": {}}
-        for key, value in held.tensors.items():
-            part, _, name = key.partition(".")
-            parts[part][name] = value
-        net.load_state_dict(parts["net"])
-        state: dict[int, dict[str, Any]] = {int(i): dict(values) for i, values in data["numbers"].items()}
-        for key, value in parts["optimiser"].items():
-            i, _, name = key.partition(".")
-            state.setdefault(int(i), {})[name] = value
-        optimiser.load_state_dict({"state": state, "param_groups": data["groups"]})
-        progress = Progress(**data["progress"])
+        try:
+            progress, weights, best, state = _checked(held, net, optimiser)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            continue
+        net.load_state_dict(weights)
+        # The settings of the groups belong to the run, and the learning rate is set at every step.
+        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         progress.earlier = progress.seconds
-        return progress, parts["best"]
+        return progress, best
     return None
+
+
+_Weights = dict[str, Tensor]
+
+
+def _checked(
+    held: sealed.Sealed, net: nn.Module, optimiser: torch.optim.Optimizer
+) -> tuple[Progress, _Weights, _Weights, dict[int, _Weights]]:
+    """Progress, weights, best weights and the state of the optimiser; an error unless all of them can be loaded."""
+    parts: dict[str, _Weights] = {"net": {}, "best": {}, "optimiser": {}}
+    for key, value in held.tensors.items():
+        part, _, name = key.partition(".")
+        parts[part][name] = value
+    shapes = {k: v.shape for k, v in net.state_dict().items()}
+    for weights in filter(None, (parts["net"], parts["best"])):  # there is no best before the end of an epoch
+        if {k: v.shape for k, v in weights.items()} != shapes:
+            raise ValueError("weights of another network")
+    parameters = [p for group in optimiser.param_groups for p in group["params"]]
+    state: dict[int, _Weights] = {}
+    for key, value in parts["optimiser"].items():
+        i, _, name = key.partition(".")
+        if value.shape != (() if name == "step" else parameters[int(i)].shape):
+            raise ValueError("the state of another optimiser")
+        state.setdefault(int(i), {})[name] = value
+    kinds = {frozenset(values) for values in state.values()}
+    adam = isinstance(optimiser, torch.optim.Adam | torch.optim.AdamW)
+    if not parts["net"] or kinds - {frozenset(("step", "exp_avg", "exp_avg_sq") if adam else ("momentum_buffer",))}:
+        raise ValueError("the state of another network or optimiser")
+    if "run" not in held.data:
+        raise ValueError("of no run")
+    return _progress(held.data["progress"]), parts["net"], parts["best"], state
+
+
+def _progress(data: Mapping[str, Any]) -> Progress:
+    """The progress in a checkpoint; an error unless every field has its type."""
+    made, usual = Progress(**data), Progress(best=0.0)
+    for f in fields(Progress):
+        value, kind = getattr(made, f.name), type(getattr(usual, f.name))
+        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+        if not (fits or (f.name == "best" and value is None)):
+            raise TypeError(f"{f.name} is not a {kind.__name__}")
+    if min(made.epoch, made.batch, made.step) < 0:
+        raise ValueError("a negative number of steps")
+    for row in made.history:
+        if not all(isinstance(value, int | float) for value in row.values()):
+            raise TypeError("the history is not a table of numbers")
+    return made
 
 
 def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:

@@ -64,11 +64,13 @@ class Execution:
         folder: where checkpoints and histories go, one folder per network; without one nothing is written.
         resume: resume from the newest intact checkpoint of the folder, if there is one.
         every: seconds between checkpoints; the last epoch always writes one.
+        first: seconds until the first checkpoint, unless ``every`` is less.
         time_limit: seconds of training for all networks together, after which the best so far is kept.
         tensorboard: also write a TensorBoard log into the folder.
         verbose: show a progress bar.
         watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
+        say: called with a line that says where a resumed run continues.
 
     """
 
@@ -76,11 +78,13 @@ class Execution:
     folder: Path | None = None
     resume: bool = False
     every: float = 30.0
+    first: float = 10.0
     time_limit: float | None = None
     tensorboard: bool = False
     verbose: bool = False
     watch: Callable[[Mapping[str, float]], None] | None = None
     begin: Callable[[], None] = lambda: None
+    say: Callable[[str], None] = lambda line: None
 
     def part(self, name: str, time_limit: float | None) -> Execution:
         """The same for one network: a subfolder, and its share of the time."""

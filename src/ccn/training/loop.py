@@ -70,13 +70,16 @@ def train(
     run = _Loop(net, task, examples, recipe, seed, execution)
     fabric, folder = run.fabric, execution.folder
     progress, best = run.begin(execution.resume)
+    if execution.resume and folder is not None:
+        execution.say(f"{title}: {_resumed(progress, run.epochs)}")
+    wait = execution.every if progress.step else min(execution.every, execution.first)
     began, saved = time.monotonic() - progress.seconds, time.monotonic()
 
     def save() -> None:
-        nonlocal saved
+        nonlocal saved, wait
         if folder is not None and run.first:
             checkpoint.save(folder, progress, net, best, run.bare_optimiser, run.name)
-        saved = time.monotonic()
+        saved, wait = time.monotonic(), execution.every
 
     with ExitStack() as stack:
         # The state of the process's random numbers is restored at the end.
@@ -90,7 +93,7 @@ def train(
                 progress.seconds = time.monotonic() - began
                 limit = execution.time_limit  # by the clock of the first process
                 over = limit is not None and fabric.broadcast(progress.seconds > limit)
-                if over or time.monotonic() - saved > execution.every:
+                if over or time.monotonic() - saved > wait:
                     save()
                 if over:
                     progress.ended = "time limit"
@@ -100,7 +103,7 @@ def train(
                 if progress.best_epoch == progress.epoch - 1:
                     best = {k: v.detach().clone() for k, v in net.state_dict().items()}
                 progress.seconds = time.monotonic() - began
-                if progress.ended or time.monotonic() - saved > execution.every:
+                if progress.ended or time.monotonic() - saved > wait:
                     save()
                 if folder is not None and run.first:
                     write_history(folder / "history.csv", progress.history)
@@ -223,7 +226,7 @@ class _Loop:
         if self.folder is None:
             return Progress(), {}
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not resume and any(self.folder.glob("checkpoint-*")):
+        if not resume and checkpoint.files(self.folder):
             raise FileError(f"{self.folder}: there is a run already; resume it, or choose another folder")
         found = checkpoint.load(self.folder, self.net, self.bare_optimiser, self.name) if resume else None
         progress, best = found or (Progress(), {})
@@ -233,6 +236,15 @@ class _Loop:
         elif self.first:
             (self.folder / "history.csv").unlink(missing_ok=True)
         return progress, best
+
+
+def _resumed(progress: Progress, epochs: int) -> str:
+    """Where a resumed run continues."""
+    if not progress.step:
+        return "no checkpoint to resume from, training starts from the beginning"
+    if progress.ended:
+        return f"already trained for {progress.epoch} epochs"
+    return f"resumed at epoch {progress.epoch + 1} of {epochs}, after {progress.step:,} steps"
 
 
 def _line(row: Mapping[str, float], epochs: int) -> str:

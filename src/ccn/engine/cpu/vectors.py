@@ -18,6 +18,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from ccn.files import cache_folder, private_folder
+
 __all__ = [
     "add",
     "compiled",
@@ -45,25 +47,24 @@ def _folder() -> str:
     """Where compiled code is kept, under a name that stands for all the code that it is made of.
 
     Numba itself looks at the module of a function only, and not at those that it calls into. Its own setting,
-    ``NUMBA_CACHE_DIR``, comes first.
+    ``NUMBA_CACHE_DIR``, comes first. Since Numba unpickles what it reads, the folder must be private.
     """
-    import pooch
-
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
-    return str(pooch.os_cache("ccn") / "kernels" / digest.hexdigest())
+    base = Path(numba.config.CACHE_DIR or cache_folder())
+    return str(private_folder(base / "kernels" / digest.hexdigest()))
 
 
 def kept_kernels() -> bool:
     """Whether compiled code is on disk, from an earlier use on this machine."""
-    return any(Path(numba.config.CACHE_DIR or _folder()).rglob("*.nbi"))
+    return any(Path(_folder()).rglob("*.nbi"))
 
 
 def compiled(f: Callable[..., Any]) -> Any:
     """Compile when first called, without reference counts, and keep the result on disk where that is possible."""
     given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = given or _folder()
+    numba.config.CACHE_DIR = _folder()
     try:
         return numba.njit(cache=True, forceinline=False, **_OPTIONS)(f)
     except RuntimeError:  # no folder that can be written to
