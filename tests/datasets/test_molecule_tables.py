@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ccn.datasets import load
-from ccn.datasets.molecule_tables import find_schema
+from ccn.datasets.molecule_tables import find_schema, read_molecules
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
 
@@ -158,3 +158,16 @@ def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
     path.write_text("a,b\nhello there,1\nwhat now,2\n")
     with pytest.raises(DataError, match="smiles_column"):
         find_schema(open_table(path))
+
+
+def test_every_row_is_read_or_reported_whatever_is_in_a_cell(tmp_path: Path) -> None:
+    cells = ['"CCO', "CCO ethanol", '"CC\nCCC"', "C" * 20_000, "C" * 100_000, '"C ""x"""']
+    good = [f"{i / 7:.3f},{'C' * (i + 1)}" for i in range(10)]
+    lines = [*good[:5], *(f"9.5,{cell}" for cell in cells), *good[5:]]
+    (tmp_path / "t.csv").write_text("\n".join(["y,smiles", *lines, ""]))
+    data = read_molecules(tmp_path / "t.csv", target_columns="y", max_atoms=1000)
+    assert list(data.smiles or ()) == ["C" * (i + 1) for i in range(10)]
+    assert [r.row for r in data.dropped] == [6, 7, 8, 9, 10, 11]
+    assert [r.kind for r in data.dropped] == [
+        "quote that is not closed", "not a SMILES", "not a SMILES", "too large", "too large", "not a SMILES",
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
-from ccn.chemistry.smiles import parses
+from ccn.chemistry.smiles import MAX_ATOMS, parses
 from ccn.datasets.columns import Strings, Task, encode_targets
 from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
@@ -25,7 +25,7 @@ __all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules
 
 COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
 """Options of :func:`find_schema`."""
-MOLECULE_OPTIONS = ("features", "hydrogens", "n_jobs", "progress")
+MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
@@ -183,6 +183,7 @@ def dataset_of_molecules(
     task: Task | None = None,
     contradictions: bool = False,
     elements: Sequence[str] = (),
+    max_atoms: int = MAX_ATOMS,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[Dataset, Int]:
@@ -195,6 +196,7 @@ def dataset_of_molecules(
         task: by default detected.
         contradictions: note the rows whose molecule is in an earlier row with other targets.
         elements: symbols of those to count.
+        max_atoms: molecules with more atoms are dropped.
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
 
@@ -202,7 +204,8 @@ def dataset_of_molecules(
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)
     smiles = [row.smiles for row in rows]
-    made = convert_all(smiles, chosen, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name)
+    how: dict[str, Any] = {"elements": elements, "max_atoms": max_atoms, "n_jobs": n_jobs, "progress": progress}
+    made = convert_all(smiles, chosen, canonical=True, name=name, **how)
     dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
