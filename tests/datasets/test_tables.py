@@ -46,6 +46,27 @@ def test_gzip_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
         open_table(tmp_path / "bad.parquet")
 
 
+def test_damaged_parquet_pages_are_an_error(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import numpy as np
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "t.parquet"
+    parquet.write_table(arrow.table({"smiles": [f"{'C' * (i % 50 + 1)}O" for i in range(5000)]}), path)
+    intact = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    failed = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        damaged = intact.copy()
+        damaged[random.integers(4, len(intact) - 8, 30)] = random.integers(0, 256, 30)
+        path.write_bytes(damaged.tobytes())
+        try:
+            list(open_table(path).rows())
+        except DataError:
+            failed += 1
+    assert failed
+
+
 def test_chunks_keep_order_and_all_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},x{i}\n" for i in range(10)))
     chunks = list(open_table(tmp_path / "t.csv").chunks(4))

@@ -180,10 +180,10 @@ def _read_all(
         except GraphError as error:
             drop(one.row, one.shown, error)
             continue
-        words = [key for key, value in one.target.items() if key in numeric and isinstance(value, str)]
-        remarks = [Remark(one.row, one.target[key], f"{NOT_A_NUMBER}: {key}") for key in words]
-        one.target.update(dict.fromkeys(words))
-        if words and all(value is None for value in one.target.values()):
+        wrong = [key for key, value in one.target.items() if key in numeric and isinstance(value, str)]
+        remarks = [Remark(one.row, one.target[key], f"{NOT_A_NUMBER}: {key}") for key in wrong]
+        one.target.update(dict.fromkeys(wrong))
+        if wrong and all(value is None for value in one.target.values()):
             dropped += remarks
             continue
         noted += remarks

@@ -29,6 +29,7 @@ __all__ = [
     "Row",
     "Table",
     "find_column",
+    "has_decimal_commas",
     "is_missing",
     "lines_table",
     "name_of",
@@ -45,6 +46,7 @@ _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
 _LONGEST_LINE = 1 << 24  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
 
 
@@ -98,14 +100,39 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING
 
 
-def number(cell: str) -> float | None:
-    """The finite number in a cell, or None."""
+def number(cell: str, decimal_comma: bool = False) -> float | None:
+    """The finite number in a cell, or None; with a decimal comma, a point would separate thousands and is refused.
+
+    Example:
+        >>> number("-0.77"), number("-0,77"), number("-0,77", decimal_comma=True), number("0.77", decimal_comma=True)
+        (-0.77, None, -0.77, None)
+
+    """
+    if decimal_comma:
+        if "." in cell:
+            return None
+        cell = cell.replace(",", ".")
     try:
         value = float(cell)
     except ValueError:
         return None
     # float() also accepts 1_000.
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
+
+
+def has_decimal_commas(column: Iterable[str]) -> bool:
+    """Whether numbers of a column have decimal commas and allow no other reading.
+
+    At least half of the cells must be numbers that way, none with a point, and one must not be readable as thousands:
+    1,234 alone could be either.
+    """
+    given = [cell.strip() for cell in column if not is_missing(cell)]
+    read = [cell for cell in given if number(cell, decimal_comma=True) is not None]
+    return (
+        2 * len(read) >= len(given)
+        and not any("." in cell and number(cell) is not None for cell in given)
+        and any("," in cell and not _THOUSANDS.fullmatch(cell) for cell in read)
+    )
 
 
 def find_column(table: Table, name: str, what: str) -> int:
@@ -132,6 +159,8 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
     """
     path = _existing(path)
     suffix = suffix_of(path)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ConfigurationError(f"delimiter={delimiter!r} must be one character, and no quote or line end")
     if suffix in (".parquet", ".pq"):
         return _parquet(path)
     if suffix in (".sdf", ".sd"):
@@ -346,15 +375,21 @@ def _parquet(path: Path) -> Table:
             source = arrow.py_buffer(stream.read())
     try:
         columns = _unique(parquet.read_schema(source).names)
-    except (OSError, arrow.ArrowInvalid) as error:
+    except (OSError, ValueError, arrow.ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet ({error})") from None
 
+    def body() -> Iterator[Sequence[Any]]:
+        try:
+            with parquet.ParquetFile(source) as file:
+                for batch in file.iter_batches(4096):
+                    yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        # Errors of pyarrow, also those about dates and texts that Python cannot hold.
+        except (OSError, ValueError, ArithmeticError, MemoryError, arrow.ArrowException) as error:
+            raise DataError(f"{path}: a page of this Parquet file cannot be read, it is damaged ({error})") from None
+
     def rows() -> Iterator[Row]:
-        with parquet.ParquetFile(source) as file:
-            batches = ([column.to_pylist() for column in batch.columns] for batch in file.iter_batches(4096))
-            body = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
-            for count, cells in enumerate(body, 1):
-                yield _row(count, ["" if c is None else str(c) for c in cells], len(columns))
+        for count, cells in enumerate(body(), 1):
+            yield _row(count, ["" if c is None else str(c) for c in cells], len(columns))
 
     return Table(path, columns, rows)
 
