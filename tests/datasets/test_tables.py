@@ -104,6 +104,7 @@ def test_a_stray_quote_costs_one_row(tmp_path: Path, line: str, later: str, end:
     assert [row.number for row in rows] == list(range(1, 8))
     assert [bool(row.fault) for row in rows] == [False, True, *[False] * 5]
     assert "line 3" in rows[1].fault
+    assert not any(line_end in cell for cell in rows[1].cells for line_end in "\r\n")
     assert [row.cells for row in rows if row.number in (1, 3, 5, 7)] == [
         ["0", "C"],
         ["5", "N"],
@@ -126,6 +127,14 @@ def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path)
         assert table.columns == ("note\n(free text)", "smiles", "other")
         assert [row.cells for row in table.rows()] == rows
         assert not any(row.fault for row in table.rows())
+
+
+@pytest.mark.parametrize("note", ["soluble\nmaybe, not sure", "a, b\nc, d, 1\n2, e", "one\n\ntwo"])
+def test_a_cell_with_line_breaks_is_one_whatever_its_lines_are(tmp_path: Path, note: str) -> None:
+    (tmp_path / "t.csv").write_text(f'y,smiles,note\n1,C,"{note}"\n2,CC,-\n')
+    assert [row.cells for row in open_table(tmp_path / "t.csv").rows()] == [["1", "C", note], ["2", "CC", "-"]]
+    (tmp_path / "t.csv").write_text(f'smiles,note\nC,"{note}"\nCC,-\n')
+    assert [row.cells for row in open_table(tmp_path / "t.csv").rows()] == [["C", note], ["CC", "-"]]
 
 
 def test_a_stray_quote_in_the_header_is_an_error_with_its_line(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, ".parquet", ".pq", ".sdf", ".sd")
 
 _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
-_LONGEST_LINE = 1 << 24  # characters, also of the lines that a quoted cell joins
+_LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
@@ -240,17 +240,29 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return next(csv.reader([line], delimiter=delimiter))
 
 
+def _look_like_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
+    """Whether each line has the cells of a row, with numbers in the same columns, of which there is one at least."""
+    columns: list[set[bool]] = [set() for _ in range(width)]
+    for line in lines:
+        cells = line.split(delimiter)
+        if len(cells) != width and len(cells := _cells(line, delimiter)) != width:
+            return False
+        for kinds, cell in zip(columns, (cell.strip('" \r\n') for cell in cells), strict=True):
+            if not is_missing(cell):
+                kinds.add(number(cell, decimal_comma="," in cell) is not None)
+    return {True} in columns and all(len(kinds) < 2 for kinds in columns)
+
+
 def _is_row(lines: Sequence[str], delimiter: str, width: int) -> bool:
     """Whether lines that a quoted cell joins are one row of a table of so many columns (0: not known yet).
 
-    Otherwise the quote is stray: another one has closed it, with too few or too many cells, or every line has the cells
-    of a row.
+    Otherwise the quote is stray, and another one has closed it: there are too few or too many cells, or every line
+    looks like a row.
     """
     cells = _cells("".join(lines), delimiter)
     width = width or len(cells)
-    if width > 1 and all(width in (len(_cells(line, delimiter)), line.count(delimiter) + 1) for line in lines):
-        return False
-    return len(cells) >= width and not any(cell.strip() for cell in cells[width:])
+    fits = len(cells) >= width and not any(cell.strip() for cell in cells[width:])
+    return fits and not _look_like_rows(lines, delimiter, width)
 
 
 def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
@@ -286,7 +298,7 @@ def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
         if '"' in text and _in_quotes(text, delimiter, False):
             more = joined(text)
             if more is None:
-                fault = f"quote that is not closed: line {at}"
+                text, fault = text.rstrip("\r\n"), f"quote that is not closed: line {at}"
             else:
                 text = "".join([text, *(part for part, _ in more)])
                 odd = odd or any(other for _, other in more)
