@@ -2,10 +2,12 @@
 
 import pytest
 
-from ccn.chemistry.smiles import is_ascii, parse_smiles, parses, quick_reader, why_unreadable
+from ccn.chemistry.smiles import MAX_ATOMS, parse_smiles, parses, quick_reader, refusal, why_unreadable
 from ccn.errors import GraphError
 
 BAD = {"": "no SMILES", "C1CC": "spelling", "CCÖ": "'Ö'", "C(C)(C)(C)(C)C": "valence"}
+BAD |= {"CCO ethanol": "blank", "CCO\nCC": "line break", "CCO\r2.5,CC": "line break", "CCO é": "blank"}
+BAD |= {"C" * 20_000: "20,000 atoms", "C" * 100_000: "100,000 atoms", "[C" * 200_000: "400,000 characters"}
 
 
 @pytest.mark.parametrize("smiles", BAD)
@@ -17,9 +19,18 @@ def test_what_is_not_a_molecule_has_a_reason(smiles: str, capfd: pytest.CaptureF
     assert capfd.readouterr().err == ""
 
 
-def test_a_name_may_follow_and_need_not_be_ascii() -> None:
-    assert is_ascii("CCO éthanol")
-    assert parse_smiles("CCO éthanol").GetNumAtoms() == 3
+def test_the_extension_of_cxsmiles_may_follow() -> None:
+    assert parse_smiles("C[C@H](N)O |o1:1|").GetNumAtoms() == 4
+    assert refusal("CCO |")
+    assert refusal("CCO |$a;;$| ethanol")
+
+
+def test_atoms_are_limited_not_characters() -> None:
+    atoms = ["[13CH3]", *["[13CH2]"] * (MAX_ATOMS - 2), "Cl"]
+    assert parse_smiles("".join(atoms)).GetNumAtoms() == MAX_ATOMS
+    assert refusal("".join(["Br", *atoms]))
+    assert refusal("CCO", max_atoms=2)
+    assert not refusal("ClCBr", max_atoms=3)
 
 
 def test_the_quick_reader_does_not_perceive_aromaticity() -> None:

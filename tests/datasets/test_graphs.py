@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from ccn.datasets import load
+from ccn.datasets.graphs import read_lines
 from ccn.errors import DataError
 
 TRIANGLE = [[0, 1], [1, 2], [2, 0]]
@@ -79,6 +80,48 @@ def test_bad_lines_are_dropped_and_said(tmp_path: Path) -> None:
         load(path, strict=True)
     with pytest.raises(DataError, match="no good row among 1"):
         load(lines(path, "{"))
+
+
+DIGITS = "1" + "0" * 400
+BAD = {
+    "labels that are lists": '{"edges": [], "labels": [[1], [2]], "target": 1.5}',
+    "labels that are missing": '{"edges": [[0, 1]], "labels": [null, 1], "target": 1.5}',
+    "labels that are NaN": '{"edges": [[0, 1]], "labels": [NaN, 1], "target": 1.5}',
+    "labels that are a number": '{"edges": [], "labels": 5, "target": 1.5}',
+    "edge labels": '{"edges": [[0, 1]], "labels": ["a", "b"], "edge_labels": [{}], "target": 1.5}',
+    "a huge target": f'{{"edges": [], "labels": ["a"], "target": {DIGITS}}}',
+    "a huge list of targets": f'{{"edges": [], "labels": ["a"], "target": {{"target": {DIGITS}}}}}',
+    "a huge feature": f'{{"edges": [], "features": [[{DIGITS}]], "target": 1.5}}',
+    "an infinite feature": '{"edges": [], "features": [[1e300, 0, 0]], "target": 1.5}',
+    "a huge weight": f'{{"edges": [[0, 1]], "labels": ["a", "b"], "weights": [{DIGITS}], "target": 1.5}}',
+    "5,000 digits": '{"edges": [], "labels": ["a"], "target": ' + "1" * 5000 + "}",
+    "many vertices": '{"edges": [], "n": 1000000000000, "target": 1.5}',
+    "a large vertex": '{"edges": [[0, 1000000000000]], "target": 1.5}',
+    "a huge vertex": f'{{"edges": [[0, {DIGITS}]], "target": 1.5}}',
+    "a huge vertex of a labelled graph": f'{{"edges": [[0, {DIGITS}]], "labels": ["a", "b"], "target": 1.5}}',
+    "deep nesting": "[" * 100_000,
+    "deep edges": '{"edges": ' + "[" * 500 + "]" * 500 + ', "labels": ["a"], "target": {"x": [[1]]}}',
+    "edges that are a word": '{"edges": "ab", "labels": ["a"], "target": 1.5}',
+    "another width": '{"edges": [], "features": [[1, 2]], "target": 1.5}',
+    "a word among numbers": '{"edges": [], "labels": ["a"], "target": "high"}',
+    "no object": '"edges"',
+}
+
+
+@pytest.mark.parametrize("line", BAD.values(), ids=BAD)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_fault_of_a_row_is_that_rows(tmp_path: Path, line: str, first: bool) -> None:
+    good = [{"edges": [[0, 1]], "labels": ["a", "bc"[i % 2]], "target": i + 0.5} for i in range(3)]
+    data = load(lines(tmp_path / "t.jsonl", *([line, *good] if first else [*good, line])))
+    assert data.targets.tolist() == [[0.5], [1.5], [2.5]]
+    assert data.task == "regression"
+    assert [(r.row, bool(r.reason)) for r in data.dropped] == [(1 if first else 4, True)]
+    assert [g.name for g in data.graphs] == ["t[0]", "t[1]", "t[2]"]
+    texts = [line, *map(json.dumps, good)]
+    read, bad = read_lines(texts)
+    assert read is not None
+    assert len(read) + len(bad) == 4
+    assert [i for i, _ in bad] in ([0], [])  # no target is read, so that a bad one does not matter
 
 
 @pytest.mark.parametrize("suffix", ["graphml", "gml"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ccn.datasets import load
-from ccn.datasets.molecule_tables import find_schema
+from ccn.datasets.molecule_tables import find_schema, read_molecules
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
 
@@ -158,3 +158,65 @@ def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
     path.write_text("a,b\nhello there,1\nwhat now,2\n")
     with pytest.raises(DataError, match="smiles_column"):
         find_schema(open_table(path))
+
+
+def test_every_row_is_read_or_reported_whatever_is_in_a_cell(tmp_path: Path) -> None:
+    cells = ['"CCO', "CCO ethanol", '"CC\nCCC"', "C" * 20_000, "C" * 100_000, '"C ""x"""']
+    good = [f"{i / 7:.3f},{'C' * (i + 1)}" for i in range(10)]
+    lines = [*good[:5], *(f"9.5,{cell}" for cell in cells), *good[5:]]
+    (tmp_path / "t.csv").write_text("\n".join(["y,smiles", *lines, ""]))
+    data = read_molecules(tmp_path / "t.csv", target_columns="y", max_atoms=1000)
+    assert list(data.smiles or ()) == ["C" * (i + 1) for i in range(10)]
+    assert [r.row for r in data.dropped] == [6, 7, 8, 9, 10, 11]
+    assert [r.kind for r in data.dropped] == [
+        "quote that is not closed", "not a SMILES", "not a SMILES", "too large", "too large", "not a SMILES",
+    ]  # fmt: skip
+
+
+NUMBERS = [f"{i / 7 - 2:.2f}" for i in range(30)]
+
+
+@pytest.mark.parametrize("delimiter", [";", ",", "\t"])
+def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> None:
+    rows = [["C" * (i + 1), y.replace(".", ","), "0,5"] for i, y in enumerate([*NUMBERS, "3", "1e-3", "", "n/a"])]
+    with (tmp_path / "t.csv").open("w") as file:
+        csv.writer(file, delimiter=delimiter).writerows(
+            [["smiles", "y", "w"], *rows, ["CO", "high", "1"], ["CN", "1.234,5", "1"]]
+        )
+    data = load(tmp_path / "t.csv", target_columns="y", weight_column="w")
+    expected = [*map(float, NUMBERS), 3, 1e-3, np.nan, np.nan]
+    np.testing.assert_array_equal(data.targets[:, 0], expected)
+    assert data.task == "regression"
+    assert "y" in data.note
+    assert [r.row for r in data.dropped] == [35, 36]
+    assert data.weights is not None
+    assert set(data.weights) == {0.5}
+    assert load(tmp_path / "t.csv").target_names == ("y", "w")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{i + 1},{i:03}" for i in range(30)],
+        [f"<{y}" for y in NUMBERS],
+        [f"{y} %" for y in NUMBERS],
+        [f"1.{i:03},5" for i in range(30)],
+        [f"compound {i}" for i in range(30)],
+    ],
+    ids=["thousands or decimals", "bounds", "per cent", "both", "unique words"],
+)
+def test_what_is_hardly_a_class_is_not_made_one_silently(tmp_path: Path, cells: list[str]) -> None:
+    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};{cell}" for i, cell in enumerate(cells)), header="smiles;y")
+    with pytest.raises(DataError, match=r"'y'.*--task classification"):
+        load(path, target_columns="y")
+    assert load(path, target_columns="y", task="classification").classes == tuple(sorted(cells))
+
+
+def test_words_and_grades_are_classes(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)},{['1A', '2B', '3'][i % 3]}" for i in range(12)))
+    assert load(path, target_columns="y").classes == ("1A", "2B", "3")
+
+
+def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "CCO," + "9" * 5000, "CC,1.5", "CCC,2.5", "CCCC,3.5")
+    assert [r.row for r in load(path).dropped] == [1]

@@ -46,6 +46,27 @@ def test_gzip_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
         open_table(tmp_path / "bad.parquet")
 
 
+def test_damaged_parquet_pages_are_an_error(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import numpy as np
+    import pyarrow.parquet as parquet
+
+    path = tmp_path / "t.parquet"
+    parquet.write_table(arrow.table({"smiles": [f"{'C' * (i % 50 + 1)}O" for i in range(5000)]}), path)
+    intact = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    failed = 0
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        damaged = intact.copy()
+        damaged[random.integers(4, len(intact) - 8, 30)] = random.integers(0, 256, 30)
+        path.write_bytes(damaged.tobytes())
+        try:
+            list(open_table(path).rows())
+        except DataError:
+            failed += 1
+    assert failed
+
+
 def test_chunks_keep_order_and_all_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{i},x{i}\n" for i in range(10)))
     chunks = list(open_table(tmp_path / "t.csv").chunks(4))
@@ -61,6 +82,92 @@ def test_mixed_encodings_empty_and_ragged_rows_are_said(tmp_path: Path) -> None:
     assert [row.fault.split(":")[0] for row in rows] == [
         "", "", "empty row", "empty row", "wrong number of cells", "wrong number of cells", "",
     ]  # fmt: skip
+
+
+STRAY = {
+    "never closed": '1,"CCO',
+    "in the first cell": '"1,CCO',
+    "escaped quotes": '1,"CC""O',
+    "two cells": '"1","CCO',
+}
+
+
+@pytest.mark.parametrize("line", STRAY.values(), ids=STRAY)
+@pytest.mark.parametrize(
+    "later", ["2,CC", '2,"CC"', '"2",CC', '2,""', '2,CC"', '2,"C,C"', '2,",C"', '2,"C"",C"', '2,"C\nC"']
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_stray_quote_costs_one_row(tmp_path: Path, line: str, later: str, end: str) -> None:
+    lines = ["y,smiles", "0,C", line, "5,N", later, "3,CCC", later, "4,CCCC"]
+    (tmp_path / "t.csv").write_bytes(end.join([*lines, ""]).encode())
+    rows = list(open_table(tmp_path / "t.csv").rows())
+    assert [row.number for row in rows] == list(range(1, 8))
+    assert [bool(row.fault) for row in rows] == [False, True, *[False] * 5]
+    assert "line 3" in rows[1].fault
+    assert not any(line_end in cell for cell in rows[1].cells for line_end in "\r\n")
+    assert [row.cells for row in rows if row.number in (1, 3, 5, 7)] == [
+        ["0", "C"],
+        ["5", "N"],
+        ["3", "CCC"],
+        ["4", "CCCC"],
+    ]
+    assert rows[3].cells[0] == "2"
+    assert rows[3].cells == rows[5].cells
+
+
+def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path) -> None:
+    import csv
+
+    cells = ["a, b", 'say "x"', '"', '""', "one\ntwo", 'one, "two"\r\n\r\n"three",\n', "\n", "", " x "]
+    rows = [[cell, "C", other] for cell in cells for other in cells if cell.strip() or other.strip()]
+    for delimiter in ",;\t":
+        with (tmp_path / "t.csv").open("w", newline="") as file:
+            csv.writer(file, delimiter=delimiter).writerows([["note\n(free text)", "smiles", "other"], *rows])
+        table = open_table(tmp_path / "t.csv")
+        assert table.columns == ("note\n(free text)", "smiles", "other")
+        assert [row.cells for row in table.rows()] == rows
+        assert not any(row.fault for row in table.rows())
+
+
+@pytest.mark.parametrize("note", ["soluble\nmaybe, not sure", "a, b\nc, d, 1\n2, e", "one\n\ntwo"])
+def test_a_cell_with_line_breaks_is_one_whatever_its_lines_are(tmp_path: Path, note: str) -> None:
+    (tmp_path / "t.csv").write_text(f'y,smiles,note\n1,C,"{note}"\n2,CC,-\n')
+    assert [row.cells for row in open_table(tmp_path / "t.csv").rows()] == [["1", "C", note], ["2", "CC", "-"]]
+    (tmp_path / "t.csv").write_text(f'smiles,note\nC,"{note}"\nCC,-\n')
+    assert [row.cells for row in open_table(tmp_path / "t.csv").rows()] == [["C", note], ["CC", "-"]]
+
+
+def test_a_stray_quote_in_the_header_is_an_error_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('\ny,"smiles\n1,C\n')
+    with pytest.raises(DataError, match="line 2"):
+        open_table(tmp_path / "t.csv")
+
+
+def test_lines_are_as_long_as_memory_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = "x" * 200_000
+    (tmp_path / "t.csv").write_text(f'{long},"{long}"\n{long},"{long}, "\n')
+    table = open_table(tmp_path / "t.csv")
+    assert table.columns == (long, f"{long}.2")
+    assert [row.cells for row in table.rows()] == [[long, f"{long}, "]]
+    monkeypatch.setattr("ccn.datasets.tables._LONGEST_LINE", 1000)
+    with pytest.raises(DataError, match="line 1"):
+        open_table(tmp_path / "t.csv")
+
+
+def test_a_large_sdf_record_is_refused(tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    good = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")) + "$$$$\n"
+    large = Chem.RWMol()
+    for i in range(20_000):
+        large.AddAtom(Chem.Atom(6))
+        if i:
+            large.AddBond(i - 1, i, Chem.BondType.SINGLE)
+    block = Chem.MolToV3KMolBlock(large, kekulize=False, includeStereo=False)
+    (tmp_path / "t.sdf").write_text(f"{good}{block}$$$$\n{good}")
+    rows = list(open_table(tmp_path / "t.sdf").rows())
+    assert [bool(row.fault) for row in rows] == [False, True, False]
+    assert "20,000 atoms" in rows[1].fault
 
 
 def test_without_a_header_columns_are_numbered_and_repeated_names_told_apart(tmp_path: Path) -> None:

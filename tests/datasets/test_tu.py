@@ -2,6 +2,7 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import torch
 
 from ccn import datasets
 from ccn.datasets import Dataset
-from ccn.errors import CCNError
+from ccn.errors import CCNError, DataError
 
 SHIPPED = Path(datasets.__file__).parent / "mutag" / "MUTAG.zip"
 
@@ -85,3 +86,40 @@ def test_attributes_are_features_and_targets(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(tmp_path: Path, part: str, text: str, fact: str) -> None:
     with pytest.raises(CCNError, match=fact):
         datasets.load(write(tmp_path, **SMALL | {part: text}))
+
+
+SMALL = {"A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
+DAMAGED = {
+    "three columns": ("A", "1, 2, 1\n2, 1, 1\n3, 4, 1\n4, 3, 1\n"),
+    "one column": ("A", "1\n2\n3\n4\n"),
+    "fractions": ("A", "1, 2.5\n2, 1\n"),
+    "vertices without end": ("A", "1, inf\n2, 1\n"),
+    "no vertex": ("A", "1, nan\n"),
+    "a large vertex": ("A", "1, 1e300\n"),
+    "two graphs of a vertex": ("graph_indicator", "1, 1\n1, 1\n2, 2\n2, 2\n"),
+    "no indicator": ("graph_indicator", ""),
+    "no labels": ("graph_labels", "\n"),
+    "infinite labels": ("graph_labels", "0\ninf\n"),
+    "infinite attributes": ("graph_attributes", "0.5\n-inf\n"),
+    "infinite vertex labels": ("node_labels", "0\n1\ninf\n0\n"),
+    "missing vertex labels": ("node_labels", "0\n1\nnan\n0\n"),
+    "infinite edge attributes": ("edge_attributes", "0\n1\ninf\n0\n"),
+}
+
+
+@pytest.mark.parametrize(("part", "text"), DAMAGED.values(), ids=DAMAGED)
+def test_damaged_files_are_named(tmp_path: Path, part: str, text: str) -> None:
+    write(tmp_path, **{**SMALL, part: text})
+    target: dict[str, Any] = {"target": "attributes"} if part == "graph_attributes" else {}
+    with pytest.raises(DataError, match=f"_{part}.txt"):
+        datasets.load(tmp_path, **target)
+
+
+def test_a_missing_label_is_a_missing_target(tmp_path: Path) -> None:
+    data = datasets.load(write(tmp_path, **{**SMALL, "graph_labels": "nan\n7\n"}))
+    assert (data.task, data.classes) == ("classification", (7,))
+    np.testing.assert_array_equal(data.targets, [[np.nan], [0]])
+
+
+def test_a_set_without_edges_is_read(tmp_path: Path) -> None:
+    assert datasets.load(write(tmp_path, **{**SMALL, "A": ""})).pack.sizes.tolist() == [2, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,3 +52,28 @@ def test_a_split_by_column_needs_the_column(table: str) -> None:
     config = resolve(table, {"data": {"target_columns": ["y"]}, "splitting": {"split": "column"}})
     with pytest.raises(ConfigurationError, match="--split-column"):
         divide(read_data(config), config)
+
+
+def test_a_table_with_several_candidates_needs_a_target(table: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"y, p, q.*ccn train {table} --target y.*--target all"):
+        read_data(resolve(table, {}))
+    assert read_data(resolve(table, {"data": {"target_columns": ["all"]}})).target_names == ("y", "p", "q")
+    # A column with another meaning is no candidate.
+    more = {"data": {"weight_column": "q", "group_column": "p"}}
+    data = read_data(resolve(table, more))
+    assert data.target_names == ("y",)
+    assert "'y'" in data.note
+
+
+def test_a_column_may_be_called_all(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("smiles,all,y\n" + "".join(f"{'C' * (i + 1)},{i}.5,{i}.25\n" for i in range(20)))
+    config = resolve(str(tmp_path / "t.csv"), {"data": {"target_columns": ["all"]}})
+    assert read_data(config).target_names == ("all",)
+
+
+def test_graphs_keep_all_targets(tmp_path: Path) -> None:
+    lines = [f'{{"edges": [[0, 1]], "target": {{"a": {i}.5, "b": {i}.25}}}}\n' for i in range(20)]
+    (tmp_path / "t.jsonl").write_text("".join(lines))
+    for named in ([], ["all"]):
+        config = resolve(str(tmp_path / "t.jsonl"), {"data": {"target_columns": named}})
+        assert read_data(config).target_names == ("a", "b")

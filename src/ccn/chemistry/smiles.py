@@ -1,13 +1,23 @@
-"""SMILES strings: read by RDKit, without its log, and why RDKit does not read one."""
+"""SMILES strings: read by RDKit, without its log, and why one is not read.
+
+RDKit stops at a blank or at a character that is not ASCII and returns the molecule before it, and it calls itself once
+per atom: what it would misread, or what is too large for it, is refused before.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ccn.errors import DependencyError, GraphError
 
-__all__ = ["is_ascii", "parse_smiles", "parses", "quick_reader", "why_unreadable"]
+__all__ = ["MAX_ATOMS", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
+
+MAX_ATOMS = 2_000
+"""Atoms of a molecule that are read by default; RDKit overflows the stack at some 20,000."""
+_ATOM = re.compile(r"\[[^\]]*\]?|Br|Cl|[A-Za-z*]")
+_CHARACTERS = 50  # of a SMILES, per atom
 
 
 def _read(smiles: str) -> Any:
@@ -17,7 +27,7 @@ def _read(smiles: str) -> Any:
     except ImportError:
         raise DependencyError("molecules need RDKit: pip install rdkit") from None
     with rdBase.BlockLogs():
-        mol = Chem.MolFromSmiles(smiles) if is_ascii(smiles) else None
+        mol = None if refusal(smiles) else Chem.MolFromSmiles(smiles)
     return mol if mol is not None and mol.GetNumAtoms() else None
 
 
@@ -30,27 +40,46 @@ def parse_smiles(smiles: str, where: str = "") -> Any:
     """The RDKit molecule of a SMILES string; an error starts with ``where``."""
     mol = _read(smiles)
     if mol is None:
-        raise GraphError(f"{where}RDKit cannot read the SMILES {smiles!r}; check its spelling, rings and valences")
+        shown = smiles if len(smiles) <= 200 else f"{smiles[:200]}.."
+        why = refusal(smiles) or "check its spelling, rings and valences"
+        raise GraphError(f"{where}RDKit cannot read the SMILES {shown!r}; {why}")
     return mol
 
 
-def is_ascii(smiles: str) -> bool:
-    """Whether a SMILES, up to a name that may follow it, is ASCII.
+def refusal(smiles: str, max_atoms: int = MAX_ATOMS) -> str:
+    """Why a text is not given to RDKit, or an empty string.
 
-    RDKit stops at any other character and returns the molecule before it.
+    Nothing may follow a SMILES after a blank except the extension of CXSMILES, in bars. Atoms are counted in the text.
+
+    Example:
+        >>> refusal("CCO"), refusal("CCO |$a;;$|"), refusal("CCO ethanol")
+        ('', '', 'not a SMILES: it has a blank')
+
     """
-    return not (words := smiles.split(maxsplit=1)) or words[0].isascii()
+    text = smiles.strip()
+    if not text:
+        return "no SMILES"
+    spelled, *more = text.split(maxsplit=1)
+    if "\n" in text or "\r" in text:
+        return "not a SMILES: it has a line break"
+    if more and not (len(more[0]) > 1 and more[0].startswith("|") and more[0].endswith("|")):
+        return "not a SMILES: it has a blank"
+    if not text.isascii():
+        return f"not a SMILES: it has the character {next(c for c in text if not c.isascii())!r}"
+    if len(text) > max_atoms:
+        if len(text) > _CHARACTERS * max_atoms:
+            return f"too large: {len(text):,} characters, a molecule may have {max_atoms:,} atoms (max_atoms)"
+        if (atoms := sum(1 for _ in _ATOM.finditer(spelled))) > max_atoms:
+            return f"too large: {atoms:,} atoms, a molecule may have {max_atoms:,} (max_atoms)"
+    return ""
 
 
-def why_unreadable(smiles: str) -> str:
-    """Why RDKit does not read a SMILES."""
+def why_unreadable(smiles: str, max_atoms: int = MAX_ATOMS) -> str:
+    """Why a SMILES is not read."""
     from rdkit import Chem, rdBase
 
-    if not smiles:
-        return "no SMILES"
-    if not is_ascii(smiles):
-        odd = next(c for c in smiles if not c.isascii())
-        return f"not a SMILES: it has the character {odd!r}"
+    if reason := refusal(smiles, max_atoms):
+        return reason
     with rdBase.BlockLogs():
         mol = Chem.MolFromSmiles(smiles, sanitize=False)
         if mol is None:

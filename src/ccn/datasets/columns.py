@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
@@ -14,7 +15,8 @@ from ccn.graphs.ragged import Int, starts
 __all__ = ["Strings", "Task", "encode_classes", "encode_targets", "ordered"]
 
 Task = Literal["classification", "regression"]
-_CLASSES = 10  # distinct integers that may be classes
+_CLASSES = 10  # distinct integers that may be classes, and words that may be without repetition
+_NUMBER_LIKE = re.compile(r"[<>=~≤≥≈±\s]*[+-]?[.,]?\d[\d.,'\s]*(e[+-]?\d+)?\s*%?", re.IGNORECASE)
 
 
 class Strings(Sequence[str]):
@@ -86,18 +88,35 @@ def _few(column: Sequence[Any]) -> bool:
     return 0 < len(distinct) <= min(_CLASSES, max(2, len(given) // 2)) and all(v == int(v) for v in distinct)
 
 
+def _check_words(name: str, column: Sequence[Any], where: str) -> None:
+    """An error if the words of a target are hardly classes."""
+    given = [v for v in column if v is not None]
+    words = {v for v in given if isinstance(v, str)}
+    alike = sorted(word for word in words if _NUMBER_LIKE.fullmatch(word.strip()))
+    if 2 * len(alike) > len(words):
+        what = f"cells like {alike[0]!r} that look like numbers and cannot be read as such; write them with a point"
+    elif len(words) > _CLASSES and 2 * len(words) > len(given):
+        what = f"{len(words)} different words in {len(given)} rows; choose another target (--target)"
+    else:
+        return
+    raise DataError(f"{where}: the target {name!r} has {what}, or set task='classification' (--task classification)")
+
+
 def encode_targets(
     columns: Sequence[Sequence[Any]], names: Sequence[str], rows: int, task: Task | None, where: str
 ) -> tuple[NDArray[np.float64], Task, tuple[Any, ...]]:
     """Targets (rows, targets), the task and its classes, from columns of numbers and words with None for missing.
 
-    Without a task it is classification where every target has words or a few integers.
+    Without a task it is classification where every target has words or a few integers. Words that are mostly different,
+    or that look like numbers, are an error then: they would hardly be meant as classes.
     """
     if not columns:
         return np.zeros((rows, 0)), task or "regression", ()
     kinds = {name: _few(column) for name, column in zip(names, columns, strict=True)}
     words = [n for n, column in zip(names, columns, strict=True) if any(isinstance(v, str) for v in column)]
     if task is None:
+        for name, column in zip(names, columns, strict=True):
+            _check_words(name, column, where)
         task = "classification" if all(kinds.values()) else "regression"
         if task == "regression" and words:
             other = next(name for name, few in kinds.items() if not few)

@@ -8,7 +8,9 @@ made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,17 +18,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.datasets.archives import open_binary
 from ccn.datasets.columns import Strings, Task, encode_targets, ordered
-from ccn.datasets.dataset import Dataset, Remark, shorten
-from ccn.datasets.tables import name_of
+from ccn.datasets.dataset import NOT_A_NUMBER, Dataset, Remark, shorten
+from ccn.datasets.tables import lines_table, name_of
 from ccn.errors import CCNError, DataError, GraphError
 from ccn.graphs.pack import Pack
 
 if TYPE_CHECKING:
     from ccn.graphs.graph import Graph
 
-__all__ = ["FOLDER_SUFFIXES", "from_objects", "graph_files", "read_graphs", "read_json_lines", "read_lines"]
+__all__ = [
+    "FOLDER_SUFFIXES",
+    "MAX_VERTICES",
+    "from_objects",
+    "graph_files",
+    "read_graphs",
+    "read_json_lines",
+    "read_lines",
+]
 
 FOLDER_SUFFIXES = (".graphml", ".gml")
 _TARGET = ("target", "targets", "y")
@@ -49,7 +58,19 @@ class _Record:
     words: dict[str, str] = field(default_factory=dict)
 
 
-_ERRORS = (CCNError, TypeError, ValueError, KeyError, RecursionError)
+@dataclass(frozen=True)
+class _Made:
+    """A row that is a graph, with its text for a remark."""
+
+    row: int
+    shown: str
+    graph: Graph
+    target: dict[str, Any]
+    words: dict[str, str]
+
+
+MAX_VERTICES = 1_000_000
+"""Vertices of a graph without features that are read by default: a number in a file must not fill the memory."""
 
 
 def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
@@ -58,27 +79,45 @@ def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
     return {label: i for i, label in enumerate(distinct)}
 
 
-def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int], name: str) -> Graph:
+def _check_labels(labels: Any, what: str) -> None:
+    """An error unless labels are a list of words or numbers."""
+    if labels is not None and not isinstance(labels, list | tuple):
+        raise GraphError(f"{what} must be a list of words or numbers")
+    for label in labels or ():
+        if not isinstance(label, Hashable) or label is None or label != label:
+            raise GraphError(f"{what} must be words or numbers, not {shorten(str(label))}")
+
+
+def _reason(error: Exception) -> str:
+    """What an error says; the name of its kind where it says nothing."""
+    return shorten(str(error)) if isinstance(error, CCNError) else shorten(f"{type(error).__name__}: {error}")
+
+
+def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int]) -> Graph:
     from ccn.graphs.graph import Graph
 
     def hot(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.uint8]:
-        return np.eye(len(column), dtype=np.uint8)[[column[label] for label in labels]]
+        out = np.zeros((len(labels), len(column)), dtype=np.uint8)
+        out[np.arange(len(labels)), [column[label] for label in labels]] = 1
+        return out
 
     features = hot(r.labels, vertex) if r.labels is not None else r.features
     edge_features = hot(r.edge_labels, edge) if r.edge_labels is not None else r.edge_features
     n = r.n
     if features is None and n is None:
         n = 1 + max((max(e) for e in r.edges), default=-1)
-    elif features is not None and r.labels is None:
-        features = np.asarray(features, dtype=np.float32)
-    return Graph(
-        r.edges,
-        features,
-        n=n,
-        weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
-        edge_features=None if edge_features is None else np.asarray(edge_features, dtype=np.float32),
-        name=name,
-    )
+    if features is None and isinstance(n, int) and n > MAX_VERTICES:
+        raise GraphError(f"n={shorten(str(n))}, more vertices than {MAX_VERTICES:,}; give their features or labels")
+    with np.errstate(over="ignore"):  # what overflows is refused as infinite
+        if features is not None and r.labels is None:
+            features = np.asarray(features, dtype=np.float32)
+        return Graph(
+            r.edges,
+            features,
+            n=n,
+            weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
+            edge_features=None if edge_features is None else np.asarray(edge_features, dtype=np.float32),
+        )
 
 
 def _named(target: Any) -> dict[str, Any]:
@@ -96,7 +135,7 @@ def _value(value: Any) -> Any:
         return None
     if isinstance(value, bool):
         return int(value)
-    if isinstance(value, str) or (isinstance(value, int | float) and np.isfinite(value)):
+    if isinstance(value, str) or (isinstance(value, int | float) and abs(value) <= sys.float_info.max):
         return value
     raise GraphError(f"the target {shorten(str(value))} is neither a number nor a word")
 
@@ -108,32 +147,52 @@ def _read_all(
 
     Each thing comes with its text for a remark; rows count from 1.
     """
-    listed: list[tuple[int, str, _Record | Exception]] = []
+    records: list[tuple[int, str, _Record]] = []
+    dropped: list[Remark] = []
+
+    def drop(row: int, shown: str, error: Exception) -> None:
+        dropped.append(Remark(row, shown, f"not a graph: {_reason(error).removeprefix('graph: ')}"))
+
+    # Whatever is wrong with a row, the others are read: errors of any kind are its own.
     for row, (shown, thing) in enumerate(things, 1):
         try:
-            listed.append((row, shown, read(thing)))
-        except _ERRORS as error:
-            listed.append((row, shown, error))
-    good = [r for *_, r in listed if isinstance(r, _Record)]
-    vertex, edge = _labels(r.labels for r in good), _labels(r.edge_labels for r in good)
-    kept: list[tuple[int, Graph, dict[str, Any], dict[str, str]]] = []
-    dropped: list[Remark] = []
-    for row, shown, record in listed:
-        called = f"{name}[{len(kept)}]"
+            record = read(thing)
+            _check_labels(record.labels, "labels")
+            _check_labels(record.edge_labels, "edge_labels")
+            records.append((row, shown, record))
+        except Exception as error:
+            drop(row, shown, error)
+    vertex, edge = _labels(r.labels for *_, r in records), _labels(r.edge_labels for *_, r in records)
+    made: list[_Made] = []
+    for row, shown, record in records:
         try:
-            if isinstance(record, Exception):
-                raise record
-            graph = _graph(record, vertex, edge, called)
             target = {key: _value(value) for key, value in _named(record.target).items()}
-            if kept:
-                _check_alike(graph, kept[0][1], kept[0][0])
-        except _ERRORS as error:
-            dropped.append(Remark(row, shown, f"not a graph: {str(error).removeprefix(f'graph {called}: ')}"))
-        else:
-            kept.append((row, graph, target, record.words))
+            made.append(_Made(row, shown, _graph(record, vertex, edge), target, record.words))
+        except Exception as error:
+            drop(row, shown, error)
+    kept: list[_Made] = []
+    noted: list[Remark] = []
+    widths = {what: _usual(_width(one.graph, what) for one in made) for what in ("features", "edge_features")}
+    numeric = set() if task == "classification" else _numeric(one.target for one in made)
+    for one in made:
+        try:
+            _check_widths(one.graph, widths)
+        except GraphError as error:
+            drop(one.row, one.shown, error)
+            continue
+        wrong = [key for key, value in one.target.items() if key in numeric and isinstance(value, str)]
+        remarks = [Remark(one.row, one.target[key], f"{NOT_A_NUMBER}: {key}") for key in wrong]
+        one.target.update(dict.fromkeys(wrong))
+        if wrong and all(value is None for value in one.target.values()):
+            dropped += remarks
+            continue
+        noted += remarks
+        one.graph.name = f"{name}[{len(kept)}]"
+        kept.append(one)
+    dropped.sort(key=lambda remark: remark.row)
     if not kept:
         return None, dropped
-    rows, graphs, targets, words = zip(*kept, strict=True)
+    targets, words = [one.target for one in kept], [one.words for one in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     values, task, classes = encode_targets(
         [[one.get(key) for one in targets] for key in names], names, len(kept), task, where
@@ -143,13 +202,14 @@ def _read_all(
     }
     data = Dataset(
         name,
-        Pack.of(graphs, name or None),
+        Pack.of([one.graph for one in kept], name or None),
         values,
         names,
         task,
         classes,
-        rows=np.array(rows, dtype=np.int64),
+        rows=np.array([one.row for one in kept], dtype=np.int64),
         dropped=tuple(dropped),
+        noted=tuple(noted),
         vertex_names=tuple(f"label={label}" for label in vertex),
         edge_names=tuple(f"label={label}" for label in edge),
         **strings,
@@ -166,14 +226,32 @@ def _dataset(
     return data
 
 
-def _check_alike(graph: Graph, first: Graph, row: int) -> None:
-    """An error unless two graphs have features of the same width."""
-    for what in ("features", "edge_features"):
-        a, b = getattr(graph, what), getattr(first, what)
-        if (a is None) != (b is None) and len(graph.edges) and len(first.edges):
-            raise GraphError(f"{what} are {'absent' if a is None else 'present'}, unlike those of row {row}")
-        if a is not None and b is not None and a.shape[1] != b.shape[1]:
-            raise GraphError(f"{what} have width {a.shape[1]}, those of row {row} {b.shape[1]}")
+def _width(graph: Graph, what: str) -> int | None:
+    """The width of the features of a graph: 0 without any, None where there is no edge to have them."""
+    values = getattr(graph, what)
+    if what == "edge_features" and not len(graph.edges):
+        return None
+    return 0 if values is None else int(values.shape[1])
+
+
+def _usual(widths: Iterable[int | None]) -> int | None:
+    """The width that most graphs have."""
+    most = Counter(width for width in widths if width is not None).most_common(1)
+    return most[0][0] if most else None
+
+
+def _check_widths(graph: Graph, usual: Mapping[str, int | None]) -> None:
+    """An error if a graph's features have another width than those of most graphs."""
+    for what, width in usual.items():
+        if (own := _width(graph, what)) not in (None, width):
+            raise GraphError(f"{what} have width {own}, those of most rows {width}")
+
+
+def _numeric(targets: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The targets of which at least half of the values are numbers."""
+    given = [(key, isinstance(value, str)) for one in targets for key, value in one.items() if value is not None]
+    words = Counter(key for key, word in given if word)
+    return {key for key, count in Counter(key for key, _ in given).items() if 2 * words[key] <= count}
 
 
 # JSON lines
@@ -181,9 +259,8 @@ def _check_alike(graph: Graph, first: Graph, row: int) -> None:
 
 def read_json_lines(path: str | Path, name: str | None = None, *, task: Task | None = None) -> Dataset:
     """Read graphs from a file with one JSON object per line, also with ``.gz``."""
-    with open_binary(Path(path)) as stream:
-        lines = (raw.decode("utf-8-sig" if i == 0 else "utf-8", "replace").strip() for i, raw in enumerate(stream))
-        return _dataset(((text, text) for text in lines), _from_json, name or name_of(path), str(path), task)
+    texts = (row.cells[0] for row in lines_table(path).rows())
+    return _dataset(((text, text) for text in texts), _from_json, name or name_of(path), str(path), task)
 
 
 def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset | None, list[tuple[int, str]]]:

@@ -13,11 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
-from ccn.chemistry.smiles import parses
+from ccn.chemistry.smiles import MAX_ATOMS, parses
 from ccn.datasets.columns import Strings, Task, encode_targets
 from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
-from ccn.datasets.tables import Row, Table, find_column, is_missing, name_of, number, open_table
+from ccn.datasets.tables import (
+    Row,
+    Table,
+    find_column,
+    has_decimal_commas,
+    is_missing,
+    name_of,
+    number,
+    open_table,
+)
 from ccn.errors import DataError
 from ccn.graphs.ragged import Int
 
@@ -25,7 +34,7 @@ __all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules
 
 COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
 """Options of :func:`find_schema`."""
-MOLECULE_OPTIONS = ("features", "hydrogens", "n_jobs", "progress")
+MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
@@ -39,6 +48,7 @@ class Schema:
 
     Attributes:
         words: the targets whose cells are words, which can only be classes.
+        decimal_commas: the columns of numbers with a decimal comma.
 
     """
 
@@ -49,6 +59,11 @@ class Schema:
     split: str | None = None
     id: str | None = None
     words: frozenset[str] = field(default=frozenset())
+    decimal_commas: frozenset[str] = field(default=frozenset())
+
+    def number(self, name: str, cell: str) -> float | None:
+        """The number in a cell of this column, or None."""
+        return number(cell, name in self.decimal_commas)
 
 
 def find_schema(
@@ -87,7 +102,8 @@ def find_schema(
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
     words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
-    return Schema(smiles, targets, weight, group, split, identifier, words)
+    commas = frozenset(name for name in (*targets, weight) if name in cells and has_decimal_commas(cells[name]))
+    return Schema(smiles, targets, weight, group, split, identifier, words, commas)
 
 
 def _smiles(table: Table, sample: Sequence[Row]) -> str:
@@ -118,13 +134,13 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
 
 def _numeric(column: Sequence[str]) -> bool:
     """Whether at least half of the cells that are there are numbers."""
-    given = [c for c in column if not is_missing(c)]
-    return 2 * sum(number(c) is not None for c in given) >= len(given)
+    given, commas = [c for c in column if not is_missing(c)], has_decimal_commas(column)
+    return 2 * sum(number(c, commas) is not None for c in given) >= len(given)
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
     """Whether the cells are consecutive integers."""
-    values = [int(c) if c.strip().isdecimal() else None for c in column]
+    values = [int(c) if c.strip().isdecimal() and len(c) < 20 else None for c in column]
     return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
 
 
@@ -183,6 +199,7 @@ def dataset_of_molecules(
     task: Task | None = None,
     contradictions: bool = False,
     elements: Sequence[str] = (),
+    max_atoms: int = MAX_ATOMS,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[Dataset, Int]:
@@ -195,6 +212,7 @@ def dataset_of_molecules(
         task: by default detected.
         contradictions: note the rows whose molecule is in an earlier row with other targets.
         elements: symbols of those to count.
+        max_atoms: molecules with more atoms are dropped.
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
 
@@ -202,7 +220,8 @@ def dataset_of_molecules(
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)
     smiles = [row.smiles for row in rows]
-    made = convert_all(smiles, chosen, canonical=True, elements=elements, n_jobs=n_jobs, progress=progress, name=name)
+    how: dict[str, Any] = {"elements": elements, "max_atoms": max_atoms, "n_jobs": n_jobs, "progress": progress}
+    made = convert_all(smiles, chosen, canonical=True, name=name, **how)
     dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
@@ -226,12 +245,13 @@ def dataset_of_molecules(
         classes,
         smiles=Strings.of(row.smiles for row in good),
         canonical=Strings.of(made.canonical),
-        weights=None if weights is None else np.array([float(w) for w in weights]),
+        weights=None if weights is None else np.array([schema.number(str(schema.weight), w) for w in weights]),
         rows=np.array([row.number for row in good], dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
+        note=f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else "",
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
@@ -272,7 +292,7 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
         fault = row.fault
         if not fault and "weights" in carried:
             text = row.cells[carried["weights"]]
-            weight = number(text)
+            weight = schema.number(str(schema.weight), text)
             fault = "" if weight is not None and weight > 0 else f"weight is not a positive number: {schema.weight}"
         if fault:
             dropped.append(Remark(row.number, text, fault))
@@ -296,7 +316,7 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
         elif name in schema.words:
             out.append(cell.strip())
         else:
-            out.append(number(cell))
+            out.append(schema.number(name, cell))
             if out[-1] is None:
                 wrong.append(Remark(row, cell, f"{NOT_A_NUMBER}: {name}"))
     return out, wrong

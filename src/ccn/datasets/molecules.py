@@ -10,7 +10,7 @@ import numpy as np
 
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
-from ccn.chemistry.smiles import is_ascii, quick_reader, why_unreadable
+from ccn.chemistry.smiles import MAX_ATOMS, quick_reader, refusal, why_unreadable
 from ccn.errors import DataError, GraphError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
@@ -51,9 +51,13 @@ def _counts(mol: Any, elements: Sequence[str]) -> list[int]:
 
 
 def convert(
-    smiles: Sequence[str], features: MoleculeFeatures, canonical: bool = False, elements: Sequence[str] = ()
+    smiles: Sequence[str],
+    features: MoleculeFeatures,
+    canonical: bool = False,
+    elements: Sequence[str] = (),
+    max_atoms: int = MAX_ATOMS,
 ) -> Molecules:
-    """The graphs of some SMILES, made in this process."""
+    """The graphs of some SMILES, made in this process; those of more than ``max_atoms`` atoms are refused."""
     from rdkit import Chem, rdBase
 
     good: list[int] = []
@@ -65,9 +69,12 @@ def convert(
     read = Chem.MolFromSmiles if canonical or elements or features.perceived else quick_reader()
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
-            mol = read(text) if is_ascii(text) else None
+            if reason := refusal(text, max_atoms):
+                bad.append((i, reason))
+                continue
+            mol = read(text)
             if mol is None or not mol.GetNumAtoms():
-                bad.append((i, why_unreadable(text.strip())))
+                bad.append((i, why_unreadable(text, max_atoms)))
                 continue
             try:
                 of_atoms, bonded, of_bonds = features.arrays(mol)
@@ -107,6 +114,7 @@ def convert_all(
     *,
     canonical: bool = False,
     elements: Sequence[str] = (),
+    max_atoms: int = MAX_ATOMS,
     n_jobs: int | None = None,
     progress: bool = True,
     name: str | None = None,
@@ -115,7 +123,8 @@ def convert_all(
 ) -> Molecules:
     """The graphs of many SMILES, ``chunk`` at a time, in ``n_jobs`` processes (by default one per core).
 
-    Up to ``serial`` SMILES are converted in this process, where starting workers would take longer.
+    Molecules of more than ``max_atoms`` atoms are refused. Up to ``serial`` SMILES are converted in this process, where
+    starting workers would take longer.
     """
     from joblib import Parallel, cpu_count, delayed
 
@@ -123,11 +132,11 @@ def convert_all(
     jobs = cpu_count() if n_jobs is None else n_jobs
     made: Iterable[Molecules]
     if jobs == 1 or len(smiles) <= serial:
-        made = (convert(some, features, canonical, elements) for some in chunks)
+        made = (convert(some, features, canonical, elements, max_atoms) for some in chunks)
     else:
         # joblib's processes, unlike those of the standard library, do not run the user's script once more.
         workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-        made = workers(delayed(convert)(some, features, canonical, elements) for some in chunks)
+        made = workers(delayed(convert)(some, features, canonical, elements, max_atoms) for some in chunks)
     parts: list[Molecules] = []
     with show_progress(f"{name or 'molecules'}: SMILES to graphs", len(smiles), shown=progress) as update:
         for part in made:

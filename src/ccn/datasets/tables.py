@@ -13,11 +13,13 @@ import difflib
 import io
 import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets.archives import open_binary
 from ccn.errors import ConfigurationError, DataError, DependencyError
 
@@ -27,6 +29,7 @@ __all__ = [
     "Row",
     "Table",
     "find_column",
+    "has_decimal_commas",
     "is_missing",
     "lines_table",
     "name_of",
@@ -41,7 +44,9 @@ TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, ".parquet", ".pq", ".sdf", ".sd")
 
 _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
-_LONGEST_CELL = 1 << 24  # characters; the standard library's limit is 131,072
+_LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
+_MOST_LINES = 10_000  # that a quoted cell joins
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
 
 
@@ -95,14 +100,39 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in _MISSING
 
 
-def number(cell: str) -> float | None:
-    """The finite number in a cell, or None."""
+def number(cell: str, decimal_comma: bool = False) -> float | None:
+    """The finite number in a cell, or None; with a decimal comma, a point would separate thousands and is refused.
+
+    Example:
+        >>> number("-0.77"), number("-0,77"), number("-0,77", decimal_comma=True), number("0.77", decimal_comma=True)
+        (-0.77, None, -0.77, None)
+
+    """
+    if decimal_comma:
+        if "." in cell:
+            return None
+        cell = cell.replace(",", ".")
     try:
         value = float(cell)
     except ValueError:
         return None
     # float() also accepts 1_000.
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
+
+
+def has_decimal_commas(column: Iterable[str]) -> bool:
+    """Whether numbers of a column have decimal commas and allow no other reading.
+
+    At least half of the cells must be numbers that way, none with a point, and one must not be readable as thousands:
+    1,234 alone could be either.
+    """
+    given = [cell.strip() for cell in column if not is_missing(cell)]
+    read = [cell for cell in given if number(cell, decimal_comma=True) is not None]
+    return (
+        2 * len(read) >= len(given)
+        and not any("." in cell and number(cell) is not None for cell in given)
+        and any("," in cell and not _THOUSANDS.fullmatch(cell) for cell in read)
+    )
 
 
 def find_column(table: Table, name: str, what: str) -> int:
@@ -129,6 +159,8 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
     """
     path = _existing(path)
     suffix = suffix_of(path)
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise ConfigurationError(f"delimiter={delimiter!r} must be one character, and no quote or line end")
     if suffix in (".parquet", ".pq"):
         return _parquet(path)
     if suffix in (".sdf", ".sd"):
@@ -143,7 +175,7 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
 def lines_table(path: str | Path) -> Table:
     """The lines of a text file as a table of one column, ``graph``."""
     path = _existing(path)
-    return Table(path, ("graph",), lambda: (_row(i, [text.strip()], 1) for i, text in enumerate(_lines(path), 1)))
+    return Table(path, ("graph",), lambda: (_row(i, [text.strip()], 1) for i, (text, _) in enumerate(_lines(path), 1)))
 
 
 def _existing(path: str | Path) -> Path:
@@ -155,38 +187,126 @@ def _existing(path: str | Path) -> Path:
 # Text
 
 
-def _lines(path: Path, odd: list[int] | None = None) -> Iterator[str]:
-    """The lines of a text file, with their ends. A line that is not UTF-8 is read as Windows-1252 and counted in
-    ``odd``.
+def _lines(path: Path) -> Iterator[tuple[str, bool]]:
+    """The lines of a text file with their ends (LF, CRLF or CR), and whether a line is in another encoding.
+
+    A line that is not UTF-8 is read as Windows-1252.
     """
     with open_binary(path) as stream:
         head = stream.peek(4)[:4] if hasattr(stream, "peek") else b""
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            with io.TextIOWrapper(stream, encoding="utf-16", errors="replace", newline="") as wide:
-                yield from wide
-            return
-        for i, raw in enumerate(stream):
-            if i == 0:
-                raw = raw.removeprefix(codecs.BOM_UTF8)
-            try:
-                yield raw.decode("utf-8")
-            except UnicodeDecodeError:
-                if odd is not None:
-                    odd.append(i)
-                yield raw.decode("cp1252", "replace")
+        wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        # Latin-1 maps bytes to characters one to one: lines end where they do in UTF-8, and nothing is lost.
+        with io.TextIOWrapper(stream, "utf-16" if wide else "latin-1", "replace", newline="") as text:
+            for i, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), "")):
+                if len(line) == _LONGEST_LINE:
+                    raise DataError(f"{path}: line {i + 1} has {_LONGEST_LINE:,} characters or more; is it a table?")
+                if wide or line.isascii():
+                    yield line, False
+                    continue
+                raw = line.encode("latin-1")
+                try:
+                    yield (raw.removeprefix(codecs.BOM_UTF8) if i == 0 else raw).decode("utf-8"), False
+                except UnicodeDecodeError:
+                    yield raw.decode("cp1252", "replace"), True
 
 
-def _cells(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool]]:
-    """The rows of a delimited file, and whether a line of the row was in another encoding."""
-    odd: list[int] = []
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
-    reader = csv.reader(_lines(path, odd), delimiter=delimiter)
-    try:
-        for cells in reader:
-            yield cells, bool(odd)
-            odd.clear()
-    except csv.Error as error:
-        raise DataError(f"{path}: line {reader.line_num} cannot be read ({error}); is a quote not closed?") from None
+def _in_quotes(line: str, delimiter: str, quoted: bool) -> bool | None:
+    """Whether a quoted cell is open at the end of a line that starts inside of one or not.
+
+    None if the line starts inside of one, and a quote is not followed by the end of a cell.
+    """
+    continued, at = quoted, 0
+    while True:
+        if quoted or line.startswith('"', at):
+            at = line.find('"', at if quoted else at + 1)
+            while at >= 0 and line.startswith('"', at + 1):
+                at = line.find('"', at + 2)
+            if at < 0:
+                return True
+            at, quoted = at + 1, False
+            if continued and line[at : at + 1] not in ("", "\r", "\n", delimiter):
+                return None
+        at = line.find(delimiter, at) + 1
+        if not at:
+            return False
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    """The cells of one row, which may have line breaks in quoted cells; none of an empty line."""
+    plain = line.rstrip("\r\n")
+    if '"' not in plain:
+        return plain.split(delimiter) if plain else []
+    csv.field_size_limit(max(csv.field_size_limit(), 2 * _LONGEST_LINE))
+    return next(csv.reader([line], delimiter=delimiter))
+
+
+def _look_like_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
+    """Whether each line has the cells of a row, with numbers in the same columns, of which there is one at least."""
+    columns: list[set[bool]] = [set() for _ in range(width)]
+    for line in lines:
+        cells = line.split(delimiter)
+        if len(cells) != width and len(cells := _cells(line, delimiter)) != width:
+            return False
+        for kinds, cell in zip(columns, (cell.strip('" \r\n') for cell in cells), strict=True):
+            if not is_missing(cell):
+                kinds.add(number(cell, decimal_comma="," in cell) is not None)
+    return {True} in columns and all(len(kinds) < 2 for kinds in columns)
+
+
+def _is_row(lines: Sequence[str], delimiter: str, width: int) -> bool:
+    """Whether lines that a quoted cell joins are one row of a table of so many columns (0: not known yet).
+
+    Otherwise the quote is stray, and another one has closed it: there are too few or too many cells, or every line
+    looks like a row.
+    """
+    cells = _cells("".join(lines), delimiter)
+    width = width or len(cells)
+    fits = len(cells) >= width and not any(cell.strip() for cell in cells[width:])
+    return fits and not _look_like_rows(lines, delimiter, width)
+
+
+def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
+    """The cells of each row of a delimited file, whether it is in another encoding, and its fault, if any.
+
+    A stray quote, or one that is never closed, is the fault of its line; the line after it is the next row.
+    """
+    lines, ahead = _lines(path), deque[tuple[str, bool]]()
+    at, width = 1, 0
+
+    def following() -> tuple[str, bool] | None:
+        """The next line; those that were read in search of a closing quote come once more."""
+        return ahead.popleft() if ahead else next(lines, None)
+
+    def joined(first: str) -> list[tuple[str, bool]] | None:
+        """The other lines of a row whose first line ends in a quoted cell; None if the quote is stray."""
+        more: list[tuple[str, bool]] = []
+        size = len(first)
+        quoted: bool | None = True
+        for line in iter(following, None):
+            more.append(line)
+            size += len(line[0])
+            quoted = _in_quotes(line[0], delimiter, True)
+            if not quoted or len(more) == _MOST_LINES or size > _LONGEST_LINE:
+                break
+        if quoted is False and _is_row([first, *(text for text, _ in more)], delimiter, width):
+            return more
+        ahead.extendleft(reversed(more))
+        return None
+
+    for text, odd in iter(following, None):
+        fault, count = "", 1
+        if '"' in text and _in_quotes(text, delimiter, False):
+            more = joined(text)
+            if more is None:
+                text, fault = text.rstrip("\r\n"), f"quote that is not closed: line {at}"
+            else:
+                text = "".join([text, *(part for part, _ in more)])
+                odd = odd or any(other for _, other in more)
+                count += len(more)
+        cells = _cells(text, delimiter)
+        width = width or len(cells)
+        yield cells, odd, fault
+        at += count
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
@@ -201,52 +321,53 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
-    first_line = next((line for line in _lines(path) if line.strip()), None)
-    if first_line is None:
+    if all(not line.strip() for line, _ in _lines(path)):
         raise DataError(f"{path}: the file is empty")
+
+    def first_row(delimiter: str) -> tuple[int, list[str], str]:
+        """The first row that is not an empty line, with its position and its fault."""
+        return next((i, cells, fault) for i, (cells, _, fault) in enumerate(_split(path, delimiter)) if cells)
+
     if delimiter is None:
-        # A quoted name may hold a delimiter, so that the line is split as it will be read.
-        delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader([first_line], delimiter=d))))
-    place, first = next((i, cells) for i, (cells, _) in enumerate(_cells(path, delimiter)) if cells)
+        # A quoted name may hold a delimiter, so that the row is split as it will be read.
+        delimiter = max(_DELIMITERS, key=lambda d: len(first_row(d)[1]))
+    place, first, fault = first_row(delimiter)
+    if fault:
+        raise DataError(f"{path}: the first row, which names the columns, has a {fault}")
     if header is None:
         header = not any(number(cell) is not None for cell in first)
     columns = _unique(first if header else [""] * len(first))
 
     def rows() -> Iterator[Row]:
-        body = (row for i, row in enumerate(_cells(path, delimiter)) if not header or i != place)
-        for count, (cells, odd) in enumerate(body, 1):
-            yield _row(count, cells, len(columns), odd)
+        body = (row for i, row in enumerate(_split(path, delimiter)) if not header or i != place)
+        for count, (cells, odd, fault) in enumerate(body, 1):
+            yield _row(count, cells, len(columns), odd, fault)
 
     return Table(path, columns, rows)
 
 
-def _row(number: int, cells: list[str], width: int, odd: bool = False) -> Row:
+def _row(number: int, cells: list[str], width: int, odd: bool = False, fault: str = "") -> Row:
     note = "not UTF-8: read as Windows-1252" if odd else ""
-    if not any(cell.strip() for cell in cells):
+    if not fault and not any(cell.strip() for cell in cells):
         return Row(number, [""] * width, fault=EMPTY)
     if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
         cells = cells[:width]
     if len(cells) == width:
-        return Row(number, cells, note=note)
-    fault = f"wrong number of cells: {len(cells)} where the header has {width}"
+        return Row(number, cells, fault, note)
+    fault = fault or f"wrong number of cells: {len(cells)} where the header has {width}"
     return Row(number, [*cells, *[""] * width][:width], fault=fault, note=note)
 
 
 def _smiles_file(path: Path) -> Table:
     """One molecule a line: SMILES, then, after blanks, its name."""
-    start = [line.split(maxsplit=1) for line in itertools.islice(_lines(path), 50)]
+    start = [line.split(maxsplit=1) for line, _ in itertools.islice(_lines(path), 50)]
     named = any(len(words) > 1 for words in start)
     header = bool(start and start[0]) and start[0][0].lower() in ("smiles", "canonical_smiles")
 
     def rows() -> Iterator[Row]:
-        odd: list[int] = []
-        lines = _lines(path, odd)
-        if header:
-            next(lines)
-        for count, line in enumerate(lines, 1):
+        for count, (line, odd) in enumerate(itertools.islice(_lines(path), int(header), None), 1):
             words = [*line.split(maxsplit=1), "", ""]
-            yield _row(count, [word.strip() for word in words[: 1 + named]], 1 + named, bool(odd))
-            odd.clear()
+            yield _row(count, [word.strip() for word in words[: 1 + named]], 1 + named, odd)
 
     return Table(path, ("smiles", "name") if named else ("smiles",), rows)
 
@@ -266,20 +387,27 @@ def _parquet(path: Path) -> Table:
             source = arrow.py_buffer(stream.read())
     try:
         columns = _unique(parquet.read_schema(source).names)
-    except (OSError, arrow.ArrowInvalid) as error:
+    except (OSError, ValueError, arrow.ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet ({error})") from None
 
+    def body() -> Iterator[Sequence[Any]]:
+        try:
+            with parquet.ParquetFile(source) as file:
+                for batch in file.iter_batches(4096):
+                    yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        # Errors of pyarrow, also those about dates and texts that Python cannot hold.
+        except (OSError, ValueError, ArithmeticError, MemoryError, arrow.ArrowException) as error:
+            raise DataError(f"{path}: a page of this Parquet file cannot be read, it is damaged ({error})") from None
+
     def rows() -> Iterator[Row]:
-        with parquet.ParquetFile(source) as file:
-            batches = ([column.to_pylist() for column in batch.columns] for batch in file.iter_batches(4096))
-            body = itertools.chain.from_iterable(zip(*batch, strict=True) for batch in batches)
-            for count, cells in enumerate(body, 1):
-                yield _row(count, ["" if c is None else str(c) for c in cells], len(columns))
+        for count, cells in enumerate(body(), 1):
+            yield _row(count, ["" if c is None else str(c) for c in cells], len(columns))
 
     return Table(path, columns, rows)
 
 
 _FIELD = re.compile(r"^>.*<([^<>]+)>")
+_ATOMS = re.compile(r"^M  V30 COUNTS +(\d{1,18})\b", re.MULTILINE)  # a V2000 record has at most 999
 
 
 def _records(path: Path) -> Iterator[str]:
@@ -288,7 +416,7 @@ def _records(path: Path) -> Iterator[str]:
     RDKit's supplier would read all of them, but loses the record after one that ends too early.
     """
     record: list[str] = []
-    for line in _lines(path):
+    for line, _ in _lines(path):
         record.append(line.rstrip("\r\n") + "\n")
         if line.startswith("$$$$"):
             yield "".join(record)
@@ -299,7 +427,7 @@ def _records(path: Path) -> Iterator[str]:
 
 def _sdf(path: Path) -> Table:
     """One molecule a record, as SMILES, with its title and data fields as further columns."""
-    names = dict.fromkeys(found[1] for line in _lines(path) if (found := _FIELD.match(line)))
+    names = dict.fromkeys(found[1] for line, _ in _lines(path) if (found := _FIELD.match(line)))
     fields = [name for name in names if name.lower() not in ("smiles", "title")]
 
     def rows() -> Iterator[Row]:
@@ -310,9 +438,13 @@ def _sdf(path: Path) -> Table:
                 return next(Chem.ForwardSDMolSupplier(io.BytesIO(record.encode()), sanitize=sanitize), None)
 
         for count, record in enumerate(_records(path), 1):
+            title = record.split("\n", 1)[0].strip()
+            if (atoms := max(map(int, _ATOMS.findall(record)), default=0)) > MAX_ATOMS:
+                fault = f"too large: {atoms:,} atoms, a molecule may have {MAX_ATOMS:,}"
+                yield Row(count, ["", title, *[""] * len(fields)], fault=fault)
+                continue
             mol = read(record, sanitize=True)
             held = read(record, sanitize=False) if mol is None else mol  # its fields
-            title = record.split("\n", 1)[0].strip()
             rest = [title, *(held.GetProp(f) if held is not None and held.HasProp(f) else "" for f in fields)]
             if mol is None or not mol.GetNumAtoms():
                 yield Row(count, ["", *rest], fault=f"not a molecule that RDKit can read: SDF record {title!r}")

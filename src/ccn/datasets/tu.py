@@ -59,15 +59,36 @@ def _texts(path: Path) -> dict[str, str]:
     return {part: raw[name].decode("utf-8", "replace") for name, part in files.items() if name in raw}
 
 
-def _table(texts: dict[str, str], part: str, path: Path, rows: int | None = None) -> NDArray[np.float64]:
-    """The numbers of one file, (lines, columns)."""
-    try:
-        out = np.loadtxt(io.StringIO(texts[part]), delimiter=",", dtype=np.float64, ndmin=2)
-    except ValueError as error:
-        raise DataError(f"{path}: the file that ends in _{part}.txt is not a table of numbers ({error})") from None
+def _table(
+    texts: dict[str, str], part: str, path: Path, rows: int | None = None, *, missing: bool = False
+) -> NDArray[np.float64]:
+    """The finite numbers of one file, (lines, columns); NaN is allowed where values may be missing."""
+    where = f"{path}: the file that ends in _{part}.txt"
+    if not texts[part].strip():
+        out = np.empty((0, 1))
+    else:
+        try:
+            out = np.loadtxt(io.StringIO(texts[part]), delimiter=",", dtype=np.float64, ndmin=2)
+        except ValueError as error:
+            raise DataError(f"{where} is not a table of numbers ({error})") from None
     if rows is not None and len(out) != rows:
-        raise DataError(f"{path}: the file that ends in _{part}.txt has {len(out)} lines, {rows} are needed")
+        raise DataError(f"{where} has {len(out)} lines, {rows} are needed")
+    if (bad := np.argwhere(np.isinf(out) if missing else ~np.isfinite(out))).size:
+        line, column = bad[0]
+        raise DataError(f"{where} has {out[line, column]} in line {line + 1}; give a finite number")
     return out
+
+
+def _integers(texts: dict[str, str], part: str, path: Path, columns: int) -> NDArray[np.int64]:
+    """The integers of one file with so many columns, (lines, columns)."""
+    out = _table(texts, part, path)
+    where = f"{path}: the file that ends in _{part}.txt"
+    if len(out) and out.shape[1] != columns:
+        raise DataError(f"{where} has {out.shape[1]} columns, {columns} are needed")
+    if (bad := np.argwhere((out != np.round(out)) | (np.abs(out) >= 2.0**53))).size:
+        line, column = bad[0]
+        raise DataError(f"{where} has {out[line, column]:g} in line {line + 1}; vertices and graphs are integers")
+    return out.astype(np.int64).reshape(-1, columns)
 
 
 def _features(
@@ -80,7 +101,8 @@ def _features(
         labels = _table(texts, f"{of}_labels", path, rows)
         for i, column in enumerate(labels.T):
             values, index = np.unique(column, return_inverse=True)
-            blocks.append(np.eye(len(values), dtype=np.uint8)[index])
+            blocks.append(np.zeros((rows, len(values)), dtype=np.uint8))
+            blocks[-1][np.arange(rows), index] = 1
             names += [f"label{f' {i}' if labels.shape[1] > 1 else ''}={value:g}" for value in values]
     if f"{of}_attributes" in texts:
         blocks.append(_table(texts, f"{of}_attributes", path, rows).astype(np.float32))
@@ -115,10 +137,12 @@ def read_tu(
     missing = [need for need in ("graph_indicator", f"graph_{target}") if need not in texts]
     if missing:
         raise DataError(f"{path}: the file that ends in _{missing[0]}.txt is missing")
-    places = _table(texts, "A", path).astype(np.int64).reshape(-1, 2) - 1
-    graph_of = _table(texts, "graph_indicator", path)[:, 0].astype(np.int64) - 1
-    values = _table(texts, f"graph_{target}", path)
+    places = _integers(texts, "A", path, 2) - 1
+    graph_of = _integers(texts, "graph_indicator", path, 1)[:, 0] - 1
+    values = _table(texts, f"graph_{target}", path, missing=True)
     n, vertices = len(values), len(graph_of)
+    if not n or not vertices:
+        raise DataError(f"{path}: there is no graph in it; _graph_indicator.txt or _graph_{target}.txt is empty")
     if len(places) and not 0 <= places.min() <= places.max() < vertices:
         bad = np.flatnonzero(((places < 0) | (places >= vertices)).any(1))[0]
         raise DataError(f"{path}: line {bad + 1} of _A.txt names a vertex that is not among 1..{vertices}")
@@ -148,10 +172,11 @@ def read_tu(
     word = "class" if target == "labels" else "attribute"
     names = tuple(f"{word} {i}" for i in range(values.shape[1])) if values.shape[1] > 1 else (word,)
     pack = Pack.of(graphs, name)
-    if target == "attributes" or (values != np.round(values)).any():
+    given = values[~np.isnan(values)]
+    if target == "attributes" or (given != np.round(given)).any():
         data = Dataset(name, pack, values, names, "regression")
     else:
-        targets, classes = encode_classes(values.astype(np.int64).T.tolist())
+        targets, classes = encode_classes([[None if v != v else int(v) for v in column] for column in values.T])
         data = Dataset(name, pack, targets, names, "classification", classes)
     options = {"features": _MOLECULES[name], "hydrogens": False} if name in _MOLECULES else {}
     return replace(data, vertex_names=vertex_names, edge_names=edge_names, options=options)

@@ -48,7 +48,7 @@ class Data:
     """Which column of a table means what; columns that are not named are detected."""
 
     target_columns: tuple[str, ...] = setting(
-        (), "Column to learn; repeat it for several.", flags=("--target", "--target-columns")
+        (), "Column to learn; repeat it for several, or say all.", flags=("--target", "--target-columns")
     )
     smiles_column: str | None = setting(
         None, "Column of SMILES; detected by default.", flags=("--smiles-column", "--smiles-columns")

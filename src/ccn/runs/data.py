@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ccn.datasets import Dataset, load, options_of
+from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
+from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
 
 __all__ = ["divide", "read_data", "read_source"]
 
+_ALL = "all"
+_SHOWN = 20  # columns that an error lists
+
 
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    names = ("smiles_column", "weight_column", "group_column", "split_column", "id_column", "task")
-    how = {name: getattr(d, name) for name in names}
-    data = read_source(config.source, d.target_columns, (f.molecules, f.hydrogens), strict=d.strict, **how)
+    how = {name: getattr(d, name) for name in (*COLUMN_OPTIONS, "task") if name != "target_columns"}
+    targets = _targets(config)
+    data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
+    if targets and not d.target_columns:
+        only = f"the only candidate for a target is {targets[0]!r}"
+        data = replace(data, note=f"{data.note}; {only}" if data.note else only)
     if not data.target_names:
         raise DataError(
             f"{config.source}: no column to learn detected; name it with --target, for example --target pce"
@@ -36,6 +45,32 @@ def read_data(config: Config) -> Dataset:
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
     return data
+
+
+def _targets(config: Config) -> tuple[str, ...]:
+    """The targets of a configuration; none stands for all that the source has.
+
+    Only a table has columns that may or may not be targets: without a name, it must have one candidate.
+    """
+    source, named = config.source, config.data.target_columns
+    every = named == (_ALL,)
+    if named and not every:
+        return named
+    if "target_columns" not in options_of(source):
+        return ()
+    table = open_table(source)
+    if every and _ALL in table.columns:
+        return named
+    columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}
+    candidates = find_schema(table, **columns).targets
+    if every or len(candidates) < 2:
+        return candidates
+    listed = ", ".join(candidates[:_SHOWN]) + ", .." * (len(candidates) > _SHOWN)
+    raise ConfigurationError(
+        f"{source}: {len(candidates)} columns could be the target: {listed}; name one, for example "
+        f"ccn train {shlex.quote(source)} --target {shlex.quote(candidates[0])}, or learn all of them together with "
+        f"--target {_ALL}"
+    )
 
 
 def read_source(
