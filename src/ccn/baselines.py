@@ -30,7 +30,6 @@ def method(name: str, task: Literal["classification", "regression"], **options: 
     Example:
         >>> method("wl", "classification", C=(1.0, 10.0), random_state=3).options
         {'C': (1.0, 10.0)}
-
     """
     if task not in _KINDS:
         raise ConfigurationError(f"task={task!r}: choose classification or regression")

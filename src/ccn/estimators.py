@@ -278,7 +278,6 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         >>> net = ccn.CCNRegressor(epochs=2, channels=4, random_state=0).fit(smiles, range(10))
         >>> net.predict(["CCCCO"]).shape
         (1,)
-
     """
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
@@ -294,7 +293,6 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
         Returns:
             The predictions, or predictions and intervals: (rows, 2), or (rows, targets, 2) for several targets.
-
         """
         predicted = self._predict(X)
         mean = self._like_targets(predicted.mean)
@@ -329,7 +327,6 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
         classes_: the classes in order; for several labels one such array for each.
-
     """
 
     class_weight: str | Mapping[Any, float] | None = None

@@ -182,7 +182,6 @@ def digest(*parts: bytes | str | NDArray[Any] | Mapping[str, Any] | list[Any]) -
     Example:
         >>> digest("a", "b") == digest("ab")
         False
-
     """
     sha = hashlib.sha256()
     for part in parts:
@@ -209,7 +208,6 @@ def json_safe(value: Any) -> Any:
     Example:
         >>> json_safe({"mae": float("nan"), "rows": (1, 2)})
         {'mae': None, 'rows': [1, 2]}
-
     """
     if isinstance(value, Mapping):
         return {str(k): json_safe(v) for k, v in value.items()}

@@ -68,7 +68,6 @@ class CCN(nn.Module):
         >>> net = ccn.CCN(in_features=1, out_features=1, channels=4)
         >>> net([ccn.Graph([(0, 1), (1, 2)], n=3), ccn.Graph([], n=1)]).shape
         torch.Size([2, 1])
-
     """
 
     layers: Sequence[Aggregation]

@@ -49,7 +49,6 @@ def progress(
         notes: keep the display at the end, and print each note as a line where there is no terminal.
         shown: False shows nothing.
         console: where to show it; by default standard error.
-
     """
 
     def silent(done: int, note: str | None = None) -> None:

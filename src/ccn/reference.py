@@ -60,7 +60,6 @@ def aggregate(
 
     Returns:
         the activation, (m, .., m, out).
-
     """
     # 1. Collect the activations of the children; 2. promote each to the node's own part.
     promoted = [promote(c.activation, c.part, part) for c in children]

@@ -28,6 +28,5 @@ def setting(default: T, help: str, *, flags: tuple[str, ...] | None = None) -> T
         ...     momentum: float = setting(0.9, "SGD momentum.")
         >>> Sgd().momentum, fields(Sgd)[0].metadata["help"]
         (0.9, 'SGD momentum.')
-
     """
     return field(default=default, metadata={"help": help, "flags": flags})

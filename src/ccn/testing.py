@@ -85,7 +85,6 @@ def assert_covariant(
 
     Raises:
         AssertionError: naming what differs, and by how much.
-
     """
     net: Any = copy.deepcopy(module).double().eval()
     plain = [_in_double(g) for g in graphs]

@@ -39,6 +39,5 @@ def fingerprint_row(names: tuple[str, ...], mol: Any) -> NDArray[Any]:
         >>> row = fingerprint_row(("morgan",), Chem.MolFromSmiles("CCO"))
         >>> row.shape, int(row.sum())
         ((1024,), 6)
-
     """
     return np.concatenate([FINGERPRINTS[name](mol) for name in names])

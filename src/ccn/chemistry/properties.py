@@ -42,7 +42,6 @@ class Property:
         values: one column per value, one-hot. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
         perceived: it can only be read after RDKit has perceived rings, aromaticity and hydrogens.
-
     """
 
     name: str
@@ -108,7 +107,6 @@ class MoleculeFeatures:
         >>> features, edges, edge_features = molecule_features("element").arrays(Chem.MolFromSmiles("C=O"))
         >>> features.shape, edges.tolist(), edge_features.tolist()
         ((2, 14), [[0, 1]], [[0, 1, 0, 0]])
-
     """
 
     name: str
@@ -253,7 +251,6 @@ def molecule_features(
     Example:
         >>> molecule_features("element").vertex_names[:3]
         ('element=C', 'element=N', 'element=O')
-
     """
     data: Mapping[str, Any] = name if isinstance(name, Mapping) else {}
     key = data.get("name") if data else name

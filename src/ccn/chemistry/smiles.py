@@ -54,7 +54,6 @@ def refusal(smiles: str, max_atoms: int = MAX_ATOMS) -> str:
     Example:
         >>> refusal("CCO"), refusal("CCO |$a;;$|"), refusal("CCO ethanol")
         ('', '', 'not a SMILES: it has a blank')
-
     """
     text = smiles.strip()
     if not text:

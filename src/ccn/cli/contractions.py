@@ -35,7 +35,6 @@ def contractions(
         adjacency: Multiply by the adjacency matrix first.
         directed: A need not be symmetric.
         self_loops: A may have a diagonal.
-
     """
     if order < 0 or (order_out is not None and order_out < 0):
         raise ConfigurationError("--order and --order-out must not be negative")

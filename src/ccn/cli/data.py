@@ -37,7 +37,6 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
     Args:
         compute: Compute the statistics of the data sets on this machine instead of showing the stored ones.
         markdown: Print a Markdown table.
-
     """
     from ccn.datasets.registry import ENTRIES, find
     from ccn.datasets.statistics import compute as computed
@@ -86,7 +85,6 @@ def get(name: str, /) -> None:
 
     Args:
         name: A name that `ccn data list` shows.
-
     """
     from ccn.datasets.registry import ENTRIES, entry_of, fetch, find
     from ccn.errors import DataError
@@ -122,7 +120,6 @@ def info(
         graphs: Number of graphs to draw.
         output: Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is
             need of it, is written to the current folder.
-
     """
     from ccn.datasets import load
     from ccn.datasets.dataset import summary

@@ -26,7 +26,6 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
         output: Folder for the run; an earlier run there is replaced.
         epochs: Passes over the training part.
         seed: Random seed of the split and the network.
-
     """
     from ccn.cli.show import say, table
     from ccn.runs.config import check_folder, resolve

@@ -33,7 +33,6 @@ def evaluate(
         target: Target columns, in the order of those of the model; by default the same names.
         interval: Level of the prediction intervals whose coverage is shown.
         strict: Stop at the first invalid row.
-
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load

@@ -18,7 +18,6 @@ def predict(model: ModelPath, source: Rows, /, *, interval: float | None = None,
 
     Args:
         interval: Add prediction intervals with this coverage, for example 0.9.
-
     """
     from ccn.cli.show import report
     from ccn.runs.predict import predict_file

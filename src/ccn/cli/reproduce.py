@@ -54,7 +54,6 @@ def reproduce(
         cluster: Address of a Dask scheduler, or local.
         seed: Added to the number of the split; use a separate folder of results for each seed.
         again: Repeat cells that have a record; if interrupted, name the remaining ones with --methods and --splits.
-
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, TrainingError

@@ -25,7 +25,6 @@ def printable(text: str) -> str:
     Example:
         >>> printable("a\x1b[31m\u202e")
         'a\\x1b[31m\\u202e'
-
     """
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # controls, direction marks, surrogates and line separators
     return "".join(ascii(c)[1:-1] if c != "\n" and unicodedata.category(c) in hidden else c for c in text)

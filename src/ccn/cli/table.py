@@ -35,7 +35,6 @@ def table(
             figure.
         output: File to write, by default standard output; NAME.png for pictures.
         update: A Markdown page in which to update the tables between marks.
-
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError

@@ -36,7 +36,6 @@ def train(
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
         checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
-
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory

@@ -29,7 +29,6 @@ def tune(
     Args:
         output: Folder for the search: study.log, trials.csv and best.toml.
         trials: Total number of trials.
-
     """
     from ccn.cli.show import print_json, say, table
     from ccn.reports.summary import figure

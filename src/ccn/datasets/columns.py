@@ -26,7 +26,6 @@ class Strings(Sequence[str]):
         >>> s = Strings.of(["CCO", "", "C"])
         >>> s[0], list(s.select([2, 1]))
         ('CCO', ['C', ''])
-
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]], chosen: Int | None = None) -> None:

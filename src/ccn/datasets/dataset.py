@@ -55,7 +55,6 @@ class Remark:
         row: the row's number, counted from 1 without the header.
         value: the cell or the row.
         reason: what is wrong or unusual.
-
     """
 
     row: int
@@ -129,7 +128,6 @@ class Dataset:
         vertex_names, edge_names: names of the columns of vertex and edge features, where known.
         options: how it was read.
         note: printed with the data set.
-
     """
 
     name: str

@@ -85,7 +85,6 @@ def allot(n: int, shares: NDArray[np.float64] | Int) -> Int:
     Example:
         >>> allot(188, np.array([0.8, 0.1, 0.1])).tolist(), allot(4, np.array([0.8, 0.1, 0.1])).tolist()
         ([150, 19, 19], [2, 1, 1])
-
     """
     out = np.zeros(len(shares), dtype=np.int64)
     if n:
@@ -126,7 +125,6 @@ def groups_of(values: Iterable[Any]) -> Int:
     Example:
         >>> groups_of(["a", "b", "", "a", ""]).tolist()
         [0, 1, 2, 0, 3]
-
     """
     seen: dict[Any, int] = {}
     # NaN is the value that differs from itself.
@@ -140,7 +138,6 @@ def join_groups(*groups: ArrayLike) -> Int:
     Example:
         >>> join_groups([0, 0, 1, 2], [5, 6, 6, 7]).tolist()
         [0, 0, 0, 1]
-
     """
     import scipy.sparse as sp
     from scipy.sparse.csgraph import connected_components
@@ -163,7 +160,6 @@ def molecule_groups(molecules: Iterable[Any]) -> Int:
     Example:
         >>> molecule_groups(["OCC", "C", "CCO"]).tolist()
         [0, 1, 0]
-
     """
     from rdkit import Chem
 
@@ -176,7 +172,6 @@ def scaffold_groups(molecules: Iterable[Any]) -> Int:
     Example:
         >>> scaffold_groups(["c1ccccc1C", "c1ccccc1O", "CC", "C1CC1", "O"]).tolist()
         [0, 0, 1, 2, 1]
-
     """
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 

@@ -31,7 +31,6 @@ class _Reader:
         files: the files behind a path.
         view: what is chosen afterwards, with options too.
         passes_on: further options of ``read``.
-
     """
 
     read: Callable[..., Dataset]
@@ -114,7 +113,6 @@ def load(
     Example:
         >>> print(load("MUTAG"))
         MUTAG: 188 graphs, 17.93 vertices and 19.79 edges on average, classes -1: 63, 1: 125
-
     """
     if not isinstance(source, str | Path):
         return _draw(graphs.from_objects(source, targets, **options), draw, seed)
@@ -142,7 +140,6 @@ def options_of(source: str | Path) -> set[str]:
     Example:
         >>> "smiles_column" in options_of("MUTAG")
         False
-
     """
     return _READERS[_find(source)[2]].options | {"strict"}
 

@@ -49,7 +49,6 @@ class Schema:
     Attributes:
         words: the targets whose cells are words, which can only be classes.
         decimal_commas: the columns of numbers with a decimal comma.
-
     """
 
     smiles: str
@@ -182,7 +181,6 @@ def read_molecules(
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
             ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
             those of :func:`dataset_of_molecules`.
-
     """
     table = open_table(path, delimiter=delimiter, header=header)
     schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
@@ -215,7 +213,6 @@ def dataset_of_molecules(
         max_atoms: molecules with more atoms are dropped.
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
-
     """
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)

@@ -29,7 +29,6 @@ class Molecules:
         bad, noted: (position, reason) of those that are not, and of those that are unusual.
         canonical: canonical SMILES of each graph, if requested.
         counts: (graphs, elements) atoms of each element requested, hydrogens included.
-
     """
 
     pack: Pack
@@ -169,7 +168,6 @@ def pack_molecules(
         >>> made.pack, made.good.tolist(), made.bad, made.noted
         (Pack(graphs=2, vertices=5, features=14), [0, 2], [(1, 'not a SMILES: its spelling is wrong')], \
 [(2, 'disconnected: 2 pieces')])
-
     """
     made = convert_all(smiles, molecule_features(features, hydrogens), **options)
     if not len(made.pack):

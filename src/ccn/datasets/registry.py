@@ -36,7 +36,6 @@ class Entry:
         package: the PyPI package that contains it, as (module, folder inside).
         origin: where it comes from, and whom to cite.
         licence: as stated by the source.
-
     """
 
     name: str

@@ -60,7 +60,6 @@ class Split:
         >>> split = Split([0, 3], [1, 4], [2])
         >>> split, split.with_calibration(seed=0)
         (Split(train=2, validation=2, test=1), Split(train=2, validation=1, test=1, calibration=1))
-
     """
 
     train: Int
@@ -130,7 +129,6 @@ def random_split(
     Example:
         >>> random_split(188)
         Split(train=150, validation=19, test=19)
-
     """
     return _split(_strata(n), fractions, seed, groups)
 
@@ -165,7 +163,6 @@ def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = Non
     Example:
         >>> split_by_column(["train", "Test", "val", "train"])
         Split(train=2, validation=1, test=1)
-
     """
     texts = [str(v).strip() for v in values]
     part = np.array([_SPELLINGS.get(text.lower(), -1) for text in texts], dtype=np.int64)
@@ -244,7 +241,6 @@ def make_splits(
         column: the part of each row, for ``column``.
         groups: rows to keep together.
         duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates.
-
     """
     if duplicates not in ("together", "ignore"):
         raise ConfigurationError(f"duplicates={duplicates!r}: choose 'together' or 'ignore'")

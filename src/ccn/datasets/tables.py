@@ -106,7 +106,6 @@ def number(cell: str, decimal_comma: bool = False) -> float | None:
     Example:
         >>> number("-0.77"), number("-0,77"), number("-0,77", decimal_comma=True), number("0.77", decimal_comma=True)
         (-0.77, None, -0.77, None)
-
     """
     if decimal_comma:
         if "." in cell:
@@ -155,7 +154,6 @@ def open_table(path: str | Path, *, delimiter: str | None = None, header: bool |
         path: the file.
         delimiter: of a text table; by default detected in its first line.
         header: whether the first line names the columns; by default it does unless it holds a number.
-
     """
     path = _existing(path)
     suffix = suffix_of(path)

@@ -125,7 +125,6 @@ def read_tu(
         name: what it is called; by default after its file.
         target: what to learn, the graphs' ``labels`` (by default, where there are any) or ``attributes``.
         directed, self_loops: what kind of graphs to allow.
-
     """
     from ccn.graphs.graph import Graph
 

@@ -39,7 +39,6 @@ class Job:
         relu: apply a ReLU to the result.
         keep: the activations are wanted, not their invariants alone.
         graphs: the number of graphs that invariants are summed over; None: they are wanted for each node.
-
     """
 
     plan: Plan

@@ -59,7 +59,6 @@ def check_memory(
     Args:
         levels: the sizes of the parts of the levels 1, 2, ..
         orders, channels: of these levels.
-
     """
     free = available_bytes(device)
     if free is None:

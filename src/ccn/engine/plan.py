@@ -286,7 +286,6 @@ def plan(
         classes: of the channels of A.
         atoms: all children are single atoms, stacked at themselves: then tensors of any order hold one number
             per channel, all reductions agree, and the plan is that of order 0.
-
     """
     terms: list[tuple[Reduction, Slot] | None] = []
     for c in maps:

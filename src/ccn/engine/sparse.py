@@ -89,7 +89,6 @@ class _Entries(NamedTuple):
         column: (entries,) the row that each entry reads.
         start: (rows+1,) first entry of each row.
         number: (entries,) where the value of each entry stands in q; None if all values are 1.
-
     """
 
     column: Tensor

@@ -26,7 +26,6 @@ class TargetScale:
         TargetScale(mean=(2.0, 7.0), deviation=(1.0, 1.0))
         >>> scale.restore(scale.scale([[5.0, 7.0]])).tolist()
         [[5.0, 7.0]]
-
     """
 
     mean: tuple[float, ...]

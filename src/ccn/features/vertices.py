@@ -102,7 +102,6 @@ def vertex_features(what: str | Mapping[str, Any] | VertexFeatures) -> VertexFea
         Degree(cap=10)
         >>> vertex_features(Degree(cap=4).to_json())
         Degree(cap=4)
-
     """
     if isinstance(what, VertexFeatures):
         return what
@@ -289,7 +288,6 @@ def histogram_features(
         >>> from ccn import Graph
         >>> histogram_features([Graph([(0, 1), (1, 2)], n=3)], labels=[0, 1, 1], depth=2).tolist()[0]
         [1.0, 0.0, 0.0, 1.0, 0.0, 1.0]
-
     """
     _check_integer("histogram features", "depth", depth, 0 if include_self else 1)
     pack = Pack.of(graphs)

@@ -132,7 +132,6 @@ class Graph:
         Graph(n=3, edges=2, features=1)
         >>> g.adjacency().tolist()
         [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-
     """
 
     def __init__(
@@ -308,7 +307,6 @@ class Batch:
         weights, edge_features: values per edge, or None.
         matrix_class: the narrowest class that covers every graph's A.
         cached: what has been derived from the structure.
-
     """
 
     # Not a dataclass: Lightning Fabric would take one apart to convert its fields.
@@ -411,7 +409,6 @@ def batch(graphs: Any) -> Batch:
     Example:
         >>> batch([Graph([(0, 1)], n=2), Graph([], n=1)])
         Batch(graphs=2, n=3, entries=2, features=1)
-
     """
     if isinstance(graphs, Batch):
         return graphs

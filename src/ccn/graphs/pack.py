@@ -72,7 +72,6 @@ class Pack(Sequence["Graph"]):
         Pack(graphs=3, vertices=6, features=1)
         >>> pack[2], pack.select([2, 0]).batch()
         (Graph(n=3, edges=2, features=1), Batch(graphs=2, n=5, entries=6, features=1))
-
     """
 
     def __init__(

@@ -201,7 +201,6 @@ class Aggregation(nn.Module):
 
     See Also:
         :func:`ccn.reference.aggregate`: the rule itself. :class:`ccn.CCN`: the network.
-
     """
 
     weight_free: nn.Parameter | None

@@ -20,7 +20,6 @@ class BatchNorm(nn.BatchNorm1d):
     Attributes:
         counts: whether the rows of this process are part of the batch; not where it was given a graph only to take
             part in the step.
-
     """
 
     counts = True

@@ -30,7 +30,6 @@ def quantile(scores: Floats, level: float) -> float:
     Example:
         >>> quantile(np.arange(1.0, 10.0), 0.9), quantile(np.arange(1.0, 9.0), 0.9)
         (9.0, inf)
-
     """
     if not 0 < level < 1:
         raise ConfigurationError(f"an interval of level {level!r}: the level is a share, more than 0 and less than 1")
@@ -47,7 +46,6 @@ class Calibration:
         scores: for each target in increasing order.
         floor: one per target, added to the spread of the ensemble, so that intervals are not too narrow where members
             agree by chance. Without it all intervals of a target are equally wide.
-
     """
 
     scores: tuple[tuple[float, ...], ...]

@@ -41,7 +41,6 @@ class Examples:
         weights: (graphs,) of the rows, by default 1.
         class_weight: ``balanced``, or a weight per class.
         inputs: how the graphs were read; its vertex features are not fitted yet.
-
     """
 
     graphs: Pack

@@ -33,7 +33,6 @@ class Fitted(ABC):
     Attributes:
         task: what the predictions mean.
         inputs: how graphs are read.
-
     """
 
     task: Task

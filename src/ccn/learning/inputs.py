@@ -33,7 +33,6 @@ class Inputs:
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
-
     """
 
     molecules: str | None = None

@@ -41,7 +41,6 @@ def metrics(task: Task, targets: Floats, predictions: Floats, each: bool = False
         targets: (rows, targets) as in the data: not scaled, NaN where missing, a class as its number.
         predictions: what :meth:`Task.decode` gives.
         each: also the metrics of each of several targets, as ``name[target]``.
-
     """
     found = []
     for t in range(len(task.targets)):

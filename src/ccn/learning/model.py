@@ -29,7 +29,6 @@ class Prediction:
     Attributes:
         mean: (graphs, columns) the mean over the members of an ensemble.
         spread: (graphs, columns) their standard deviation.
-
     """
 
     mean: Floats
@@ -46,7 +45,6 @@ class Model:
         fitted: what it has learned.
         calibration: of intervals; None for classification and where no rows were left for it.
         about: how it was made: version, seed, parts, metrics, fingerprint of the data, columns.
-
     """
 
     method: str

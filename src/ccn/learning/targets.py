@@ -108,7 +108,6 @@ def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float 
     Example:
         >>> class_numbers(["b", None, 1, "d"], ["a", "b", "1"], unknown=-1)
         array([ 1., nan,  2., -1.])
-
     """
     known = list(classes)
     of = {str(c): float(i) for i, c in enumerate(known)} | {c: float(i) for i, c in enumerate(known)}

@@ -37,7 +37,6 @@ class Task:
         scale: of the training targets of a regression.
         loss: of a regression.
         class_weights: one per class; of a multi-label task one per label, for its positives.
-
     """
 
     kind: Kind
@@ -67,7 +66,6 @@ class Task:
             outputs: (graphs, outputs).
             y: (graphs, targets), encoded; NaN where missing.
             weight: (graphs,), by default 1.
-
         """
         there = ~y.isnan()
         known = torch.where(there, y, torch.zeros_like(y)).to(outputs)

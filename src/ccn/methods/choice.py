@@ -33,7 +33,6 @@ def grid(values: Mapping[str, Any], known: Iterable[str] | None = None) -> list[
     Example:
         >>> grid({"depth": 2, "C": (1.0, 10.0)})
         [{'depth': 2, 'C': 1.0}, {'depth': 2, 'C': 10.0}]
-
     """
     names = list(values if known is None else known)
     for name in values:

@@ -45,7 +45,6 @@ class _Model:
         fixed: further arguments.
         classes: arguments of classifiers in place of these.
         linear: a linear model on scaled counts, or an ensemble of trees.
-
     """
 
     kind: str
@@ -104,7 +103,6 @@ class FittedCounts(Fitted):
         models: fitted objects of scikit-learn.
         chosen: the settings of each.
         linear: a class is a number for each class, 1 for its rows and 0 for others, of which the largest is predicted.
-
     """
 
     columns: Names
@@ -167,7 +165,6 @@ class CountFeatures(Method):
         folds: of cross-validation.
         many: rows above which the validation part alone decides.
         trees: of a forest and of boosting.
-
     """
 
     settings: Mapping[str, Any] | None = None

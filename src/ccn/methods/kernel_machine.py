@@ -90,7 +90,6 @@ class Machine:
         rows: those of the training graphs that it was fitted on.
         sharpness: of classes: probabilities are the softmax of so many times the scores, the factor that makes rows
             it was not fitted on likeliest; the likeliest class is the machine's.
-
     """
 
     kernel: Kernel[Any]
@@ -117,7 +116,6 @@ class FittedKernelMachine(Fitted):
         name: of the method.
         chosen: the settings of each machine.
         shared: graphs up to which the Gram matrix of the pack they are a part of is kept on disk; 0 for never.
-
     """
 
     graphs: Pack
@@ -202,7 +200,6 @@ class KernelMachine(Method):
         cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
             graphs of the pack that the rows are a part of, so that all splits of a data set share it. A kernel that
             is fitted sees all those graphs, but no target. Of a larger pack it is that of the rows drawn.
-
     """
 
     C: Sequence[float] | float | None = None

@@ -34,7 +34,6 @@ class Outcome:
         members: how the training of each network ended.
         history: for each network the figures of its epochs.
         earlier: seconds of training that were done before this fit resumed it.
-
     """
 
     fitted: Fitted
@@ -54,7 +53,6 @@ class Method(ABC):
         seed: same seed, same result.
         features: the set of properties of atoms where the rows are SMILES or molecules; by default the method's own.
         hydrogens: then hydrogens are vertices too.
-
     """
 
     name: str
@@ -135,7 +133,6 @@ def fit(
         examples: what it is fitted on.
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
-
     """
     graphs = examples.graphs.select(examples.train)
     inputs = examples.inputs.fit(method.reads().vertices, graphs)

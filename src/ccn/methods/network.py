@@ -44,7 +44,6 @@ class FittedNetworks(Fitted):
         options: the arguments that each was made with.
         prepared: what :meth:`NetworkMethod.prepare` needs to know of the training graphs, as plain data.
         recipe: how they were trained; None in files of 0.1 that did not say.
-
     """
 
     networks: tuple[nn.Module, ...]
@@ -151,7 +150,6 @@ class NetworkMethod(Method):
             the method's own, without those that ``settings`` fixes.
         many: training rows above which the choice is made with a tenth of them, within the bounds ``few``; the chosen
             settings then learn from all rows.
-
     """
 
     recipe: Recipe | None = None

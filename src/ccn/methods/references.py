@@ -79,7 +79,6 @@ class NGF(nn.Module):
         hidden: width of their features.
         length: length of the fingerprint.
         degrees: the largest degree with a matrix; vertices of larger degree use it too.
-
     """
 
     def __init__(
@@ -215,7 +214,6 @@ class PSCN(nn.Module):
         field: kernel size of the second convolution, in patches.
         hidden: width of the dense layer.
         dropout: before the output.
-
     """
 
     def __init__(

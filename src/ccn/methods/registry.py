@@ -53,7 +53,6 @@ def make_method(name: str, *, classification: bool, seed: int = 0, **options: An
     Example:
         >>> make_method("wl", classification=True, C=(1.0, 10.0)).C
         (1.0, 10.0)
-
     """
     kind = _class(name)
     known = [f.name for f in fields(kind) if f.name not in ("name", "classification", "seed")]

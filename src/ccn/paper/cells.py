@@ -102,7 +102,6 @@ def cells(
     Example:
         >>> [c.method for c in cells("mutag", ["wl", "ridge"], splits=[0])]
         ['ridge', 'wl']
-
     """
     wanted = None if splits is None else sorted(set(splits))
     made = [

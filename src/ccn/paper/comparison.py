@@ -49,7 +49,6 @@ class Figure:
         quoted: the paper's figure.
         best: no method with as many splits has a mean that is better by more than rounding.
         close: not the best, and not significantly worse.
-
     """
 
     values: Mapping[int, float] = field(default_factory=dict)
@@ -91,7 +90,6 @@ class Table:
         across: methods are columns and items rows, rather than the other way round.
         labels: of items and methods, where they differ from their names.
         notes: printed below the table.
-
     """
 
     name: str
@@ -126,7 +124,6 @@ def quoted(table: str, method: str, item: str) -> Quoted | None:
     Example:
         >>> quoted("kernels", "wl", "MUTAG")
         Quoted(text='84.50 ± 2.16', value=84.5, deviation=2.16)
-
     """
     text = _paper()[table].get(method, {}).get(_PTC.get(item, item))
     if text is None:
@@ -157,7 +154,6 @@ def compare(
         quoted: from method and item to the paper's figure.
         better: ``min`` or ``max``.
         splits: how many there should be, at least.
-
     """
     ran = dict.fromkeys(r.method for of_item in records.values() for r in of_item)
     known = [m for m in METHODS if m in ran or any(quoted(m, item) for item in records)]
@@ -212,7 +208,6 @@ def corrected_t_test(a: Sequence[float], b: Sequence[float], ratio: float = 1 / 
     Example:
         >>> corrected_t_test([0.90, 0.88, 0.91, 0.87], [0.80, 0.81, 0.83, 0.79]) < 0.01
         True
-
     """
     from scipy.stats import t as student
 

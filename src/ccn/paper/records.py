@@ -34,7 +34,6 @@ class Record:
         version: of ccn.
         config: the resolved settings, what was chosen on validation, the number of training rows.
         details: figures of each target, or the error of a cell that failed.
-
     """
 
     dataset: str

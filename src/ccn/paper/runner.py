@@ -46,7 +46,6 @@ class Board:
         last: the newest record.
         failures: the records of cells that failed in this run.
         at_once: how many cells run at the same time.
-
     """
 
     def __init__(
@@ -116,7 +115,6 @@ def run(
         again: run all cells, whatever the records say.
         cluster: address of a Dask scheduler, or ``local``.
         watch: called whenever a cell begins or ends.
-
     """
     before = read(results)
     board = Board(cells, before, again=again, limit=limit)

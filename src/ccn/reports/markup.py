@@ -37,7 +37,6 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], align: str | No
         |  | MAE |
         | --- | ---: |
         | a\|b | **0.5** |
-
     """
     rule = [{"l": "---", "r": "---:"}[a] for a in align or _default_align(head)]
     cells = [[_set(cell, cell.replace("|", r"\|"), "**{}**") for cell in line] for line in (head, *rows)]

@@ -88,7 +88,6 @@ class Config:
         method: one of :data:`ccn.methods.METHODS`.
         threads: of torch; None leaves the number as it is.
         left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
-
     """
 
     source: str

@@ -36,7 +36,6 @@ class Format:
         head: the first bytes.
         body: the bytes of a chunk, from its rows, their values and their reasons.
         finish: makes the output from the part file.
-
     """
 
     head: bytes
@@ -162,7 +161,6 @@ class Output:
 
     Attributes:
         done: rows of the input that are complete.
-
     """
 
     def __init__(

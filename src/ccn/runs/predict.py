@@ -44,7 +44,6 @@ class Options:
         spreadsheet_safe: put an apostrophe before text that a spreadsheet would run as a formula.
         tell: called with the number of rows done.
         every: seconds between records of progress.
-
     """
 
     smiles_column: str | None = None
@@ -140,7 +139,6 @@ def predict_file(
         output: a CSV or TSV file, or one of JSON lines; ``-`` for standard output.
         options: how.
         interval: also write prediction intervals with this coverage.
-
     """
     return _answer_file(model, source, output, Question(interval), options)
 

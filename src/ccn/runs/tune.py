@@ -67,7 +67,6 @@ def search(
         kept: settings such as ``network.levels`` that are not searched.
         time_limit: seconds after which no new trial begins.
         say: called with a line about every trial.
-
     """
     try:
         import optuna  # noqa: F401

@@ -179,7 +179,6 @@ class Neighbourhoods(_HopScheme):
     Example:
         >>> Neighbourhoods(levels=2)(Graph([(0, 1), (1, 2)], n=3)).parts[3:9]
         ((0, 1), (0, 1, 2), (1, 2), (0, 1, 2), (0, 1, 2), (0, 1, 2))
-
     """
 
     closed: bool = True
@@ -248,7 +247,6 @@ class Clusters:
         >>> square = Graph([(0, 1), (1, 2), (2, 3), (3, 0)], n=4)
         >>> Clusters(rings())(square).parts[8]
         (0, 1, 2, 3)
-
     """
 
     finders: tuple[Finder, ...]

@@ -56,7 +56,6 @@ class Nodes:
         centre: (nodes,) place of the anchor in the node's own part, or -1.
         graph: (nodes,) graph of each node.
         number: (nodes,) number of each node within its level, through the batch.
-
     """
 
     size: Int
@@ -109,7 +108,6 @@ class Pairs:
         stack: (pairs,) place of the child's anchor in the parent's part, or -1.
         start: (pairs+1,) where each pair begins in ``place``.
         place: (sum of child sizes,) parent's place of each atom of the child's part, or -1.
-
     """
 
     parent: Int
@@ -167,7 +165,6 @@ class Inner:
         row, column: places in the part.
         entry: number of the entry within the A of its graph.
         shift: (nodes,) number of the first entry of each node's graph.
-
     """
 
     entries: Int
@@ -187,7 +184,6 @@ class Restriction:
         start: (nodes+1,) first entry of each node.
         row, column: places in the part.
         entry: number of the entry in the matrix.
-
     """
 
     start: Int
@@ -275,7 +271,6 @@ class RawLevel:
         own: (nodes,) number, in the level below, of the node's own former self, or -1; None where
             it is the child that shares the node's anchor.
         inner: A within the parts, where that is known.
-
     """
 
     size: Int

@@ -49,7 +49,6 @@ class Scheme:
         >>> s = Scheme(parts, [(), (), (), (), (2, 3), (0, 3), (1, 2), (1, 4), (0, 6), (1, 5), (7, 8, 9)])
         >>> s.levels
         ((0, 1, 2, 3), (4, 5, 6), (7, 8, 9))
-
     """
 
     parts: tuple[tuple[int, ...], ...]
@@ -261,7 +260,6 @@ def is_permutation_invariant(generator: SchemeGenerator, graph: Graph, trials: i
         >>> path = Graph([(0, 1), (1, 2)], n=3)
         >>> is_permutation_invariant(Neighbourhoods(levels=2), path)
         True
-
     """
     rng = np.random.default_rng(seed)
     scheme = generator(graph)

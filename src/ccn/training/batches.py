@@ -50,7 +50,6 @@ class Batches:
         >>> pack = Pack.of([Graph(n=1), Graph(n=2), Graph(n=3)])
         >>> [(b.n, rows.tolist()) for b, rows in Batches(pack, np.arange(3), size=2)]
         [(3, [0, 1]), (3, [2])]
-
     """
 
     def __init__(

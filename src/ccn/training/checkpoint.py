@@ -40,7 +40,6 @@ class Progress:
         seconds: training time so far.
         ended: why the run is over: ``epochs``, ``patience`` or ``time limit``; empty until then.
         earlier: of these seconds, those before the run was last resumed.
-
     """
 
     epoch: int = 0

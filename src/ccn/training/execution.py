@@ -71,7 +71,6 @@ class Execution:
         watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
         say: called with a line that says where a resumed run continues.
-
     """
 
     machine: Machine = field(default_factory=Machine)

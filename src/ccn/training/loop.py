@@ -65,7 +65,6 @@ def train(
 
     Returns:
         The progress of the run; ``ended`` is ``epochs``, ``patience`` or ``time limit``.
-
     """
     run = _Loop(net, task, examples, recipe, seed, execution)
     fabric, folder = run.fabric, execution.folder

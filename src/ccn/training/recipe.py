@@ -139,7 +139,6 @@ class Training(_Checked):
         Example:
             >>> Training(epochs=30, least_steps=1500, patience=10).passes(batches=5)
             (300, 100)
-
         """
         more = max(1.0, (self.least_steps or 0) / (self.epochs * max(1, batches)))
         return round(self.epochs * more), None if self.patience is None else round(self.patience * more)
@@ -187,7 +186,6 @@ class Recipe:
             >>> r = recipe("default", dropout=0.3).for_task(classification=True)
             >>> r.network.dropout, r.network.head_dropout
             (0.3, 0.5)
-
         """
         task = _CLASSES if classification else _NUMBERS
         return self.override(**{k: v for k, v in task.items() if self.get(k) is None})

@@ -47,7 +47,6 @@ class Layout(NamedTuple):
         quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
         sizes: the part sizes, here or below, that a tape has records of.
         largest: the largest part, here or below.
-
     """
 
     graph_nodes: Int

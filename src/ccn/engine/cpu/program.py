@@ -62,7 +62,6 @@ class Program(NamedTuple):
         kept, summed: (reductions, n) masks of axes of F.
         reduced_width: (k+1,) reductions in a row of X of each order.
         invariants: (Bell(k'), n+1) number of groups, and their masks.
-
     """
 
     order_in: int

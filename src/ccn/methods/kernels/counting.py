@@ -63,7 +63,6 @@ class WL(BagKernel):
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
         >>> WL(depth=1).gram([path, triangle], normalise=False).tolist()
         [[14.0, 12.0], [12.0, 18.0]]
-
     """
 
     depth: int = 3

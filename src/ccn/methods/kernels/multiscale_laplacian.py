@@ -110,7 +110,6 @@ class MultiscaleLaplacian(Kernel[Summary]):
         width: rank of the vertex features; at level 0 the number of most frequent labels that have a column.
         anchors: number of balls per level that all others are compared with.
         seed: of the random choice of anchors.
-
     """
 
     levels: int = 2

@@ -107,7 +107,6 @@ class PartKinds(Kernel[Bag]):
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
         >>> PartKinds(levels=1).gram([path, triangle]).round(3).tolist()
         [[1.0, 0.333], [0.333, 1.0]]
-
     """
 
     version = 2
