@@ -38,6 +38,7 @@ def make(name: str, task: Any, **more: Any) -> Any:
     return method(name, task, **{**options, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ccn-2-default", "ngf"])
 def test_members_of_an_ensemble_answer_together(name: str, tmp_path: Path) -> None:
     made = make(name, "classification", settings={**QUICK[name]["settings"], "members": 3}).fit(SMILES, OXYGEN)
@@ -49,6 +50,7 @@ def test_members_of_an_ensemble_answer_together(name: str, tmp_path: Path) -> No
     np.testing.assert_allclose(again.predict_proba(SMILES), together, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_learns_predicts_and_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
     if not name.startswith("ccn") and name not in ("ngf", "pscn", "gin"):
@@ -85,6 +87,7 @@ def test_they_learn_something(name: str) -> None:
         assert make(name, "regression").fit(SMILES, SIZE).score(SMILES, SIZE) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ridge", "boosting", "wl", "ngf"])
 def test_several_targets_with_gaps(name: str) -> None:
     y = np.stack([SIZE, -SIZE], axis=1)
@@ -145,6 +148,7 @@ def test_files_hold_nothing_but_what_methods_write(tmp_path: Path) -> None:
         load(path)
 
 
+@pytest.mark.slow
 def test_models_of_the_package_load_as_methods_too(tmp_path: Path) -> None:
     path = make("ccn-2", "regression").fit(SMILES, SIZE).save(tmp_path / "model.safetensors")
     np.testing.assert_allclose(ccn.CCNRegressor.load(path).predict(SMILES), load(path).predict(SMILES), rtol=1e-5)
@@ -183,6 +187,7 @@ def test_score_of_numbers_leaves_out_what_is_missing() -> None:
     assert made.score(SMILES, y) > 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "setting"), [("ngf", {"learning_rate": 0.5}), ("ccn-2", {"channels": 2})])
 def test_what_is_set_is_not_chosen(name: str, setting: dict[str, Any]) -> None:
     made = make(name, "classification", settings={"epochs": 1, "hidden": 4, **setting}, choices=None)
@@ -192,6 +197,7 @@ def test_what_is_set_is_not_chosen(name: str, setting: dict[str, Any]) -> None:
     assert made.chosen_ == [{}]
 
 
+@pytest.mark.slow
 def test_a_network_that_was_loaded_can_be_fitted_again_alike(tmp_path: Path) -> None:
     made = make("ccn-1", "classification", random_state=3).fit(SMILES, OXYGEN)
     again = clone(load(made.save(tmp_path / "m"))).fit(SMILES, OXYGEN)
@@ -206,6 +212,7 @@ def test_settings_by_themselves_and_misspelt() -> None:
             method(name, "classification", settings={"depht": (2,)}).fit(SMILES, OXYGEN)
 
 
+@pytest.mark.slow
 def test_ccn_and_its_name_in_the_tables_give_the_same_bits() -> None:
     settings = QUICK["ccn-2-default"]["settings"]
     one, other = (method(n, "regression", settings=settings).fit(SMILES, SIZE) for n in ("ccn", "ccn-2-default"))

@@ -45,6 +45,7 @@ def commands(page: Path) -> Iterator[list[str]]:
                     command.append(word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if list(python(p))], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

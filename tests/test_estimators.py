@@ -56,6 +56,7 @@ def test_checks_of_scikit_learn_that_need_no_table_of_numbers(check: str, made: 
     getattr(estimator_checks, check)(type(made).__name__, made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("made", "y"), [(_classifier(), HALOGEN), (_regressor(), COUNT)])
 def test_what_scikit_learn_checks_on_tables_holds_on_molecules(made: Any, y: Any) -> None:
     """The checks of fitted estimators are for tables of numbers; here are those that make sense for molecules."""
@@ -93,6 +94,7 @@ def test_what_scikit_learn_takes_them_for() -> None:
             made.predict(SMILES)
 
 
+@pytest.mark.slow
 def test_fit_changes_no_setting_and_the_same_state_gives_the_same_result() -> None:
     made = _regressor(settings={"dropout": 0.3})
     before = {**made.get_params()}
@@ -109,6 +111,7 @@ def test_fit_changes_no_setting_and_the_same_state_gives_the_same_result() -> No
     assert torch.get_num_threads() >= 1
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     options: dict[str, Any] = {"channels": 8, "random_state": 0, "batch_size": 16, "validation_fraction": 0.2}
     options |= {"learning_rate": 1e-2, "settings": {"dropout": 0.0, "edge_features": False}}
@@ -122,6 +125,7 @@ def test_it_learns() -> None:
     np.testing.assert_allclose(p.sum(1), 1)
 
 
+@pytest.mark.slow
 def test_tools_of_scikit_learn_work() -> None:
     scores = cross_val_score(_classifier(), SMILES, HALOGEN, cv=2)
     assert scores.shape == (2,)
@@ -136,6 +140,7 @@ def test_tools_of_scikit_learn_work() -> None:
     assert cross_val_predict(_regressor(epochs=1), pack, COUNT, cv=2).shape == (35,)
 
 
+@pytest.mark.slow
 def test_every_kind_of_input_reads_the_same() -> None:
     pd = pytest.importorskip("pandas")
     made = _regressor().fit(SMILES, COUNT)
@@ -187,6 +192,7 @@ def test_the_recipe_of_the_paper() -> None:
     assert net.predict(["CCF"]).shape == (1,)
 
 
+@pytest.mark.slow
 def test_several_targets_with_missing_ones() -> None:
     y = np.stack([COUNT, COUNT**2], axis=1)
     y[::3, 0] = np.nan
@@ -204,6 +210,7 @@ def test_several_targets_with_missing_ones() -> None:
     assert set(np.unique(net.predict(SMILES))) <= {0, 1}
 
 
+@pytest.mark.slow
 def test_classes_of_any_kind_some_missing() -> None:
     y = np.array([0.0, 1.0, 2.0, np.nan, 1.0] * 7)
     net = _classifier().fit(SMILES, y, sample_weight=np.ones(35))
@@ -213,6 +220,7 @@ def test_classes_of_any_kind_some_missing() -> None:
     assert _classifier().fit(SMILES, words).classes_.tolist() == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_rows_of_no_weight_teach_nothing() -> None:
     weight = np.ones(35)
     weight[::2] = 0
@@ -228,6 +236,7 @@ def test_rows_of_no_weight_teach_nothing() -> None:
     assert unweighted.predict(SMILES).mean() > one.predict(SMILES).mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("members", [1, 3])
 def test_intervals_cover_on_rows_never_seen(members: int) -> None:
     rng = np.random.default_rng(0)
@@ -246,6 +255,7 @@ def test_intervals_cover_on_rows_never_seen(members: int) -> None:
         made.predict(graphs[:1], return_interval=90)
 
 
+@pytest.mark.slow
 def test_pickles_and_files_predict_the_same(tmp_path: Path) -> None:
     made = _regressor(members=2).fit(SMILES, COUNT)
     p = made.predict(SMILES)

@@ -22,6 +22,7 @@ def test_the_head_for_any_number_of_graphs(tmp_path: Path) -> None:
         torch.testing.assert_close(program(net.embed(pack)), net(pack))
 
 
+@pytest.mark.slow
 def test_the_network_for_one_structure() -> None:
     net = ccn.CCN(3, 1, channels=4)
     pack = graphs(3)

@@ -118,6 +118,7 @@ def _labelled_graphs() -> list[ccn.Graph]:
     return [g.permute(rng.permutation(5)) for g in out] + out[:5]
 
 
+@pytest.mark.slow
 def test_order_zero_without_adjacency_is_never_finer_than_1_wl_and_with_own_1_wl_is_an_instance() -> None:
     graphs = _labelled_graphs()
     wl = [_colours(g, 2) for g in graphs]

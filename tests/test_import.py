@@ -30,6 +30,7 @@ def test_importing_loads_no_torch(module: str) -> None:
     assert "torch" not in _loaded(f"import {module}")
 
 
+@pytest.mark.slow
 def test_the_help_of_every_verb_loads_nothing_heavy() -> None:
     verbs = [[name] for name in app if not name.startswith("-")]
     verbs += [["data", name] for name in app["data"] if not name.startswith("-")]

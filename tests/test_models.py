@@ -114,6 +114,7 @@ def test_weights_may_change_between_calls_on_one_batch() -> None:
     assert not torch.allclose(before, net(batch))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["batch", "layer"])
 def test_normalisation_keeps_covariance_and_dropout_only_acts_while_training(norm: str) -> None:
     graphs = _pair()

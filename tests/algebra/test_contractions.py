@@ -127,6 +127,7 @@ def test_the_einsum_shows_the_factors_of_its_source() -> None:
     assert all(reduce(c) == c for c in contractions(5, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLASSES, ids=str)
 @pytest.mark.parametrize("k", TABLE)
 def test_reduction_is_exact_and_leaves_nothing_redundant(k: int, kind: MatrixClass) -> None:

@@ -64,6 +64,7 @@ def test_exit_codes(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     app([*verb.split(), "--help"], result_action="return_value")

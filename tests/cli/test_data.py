@@ -56,6 +56,7 @@ def test_the_table_of_the_documentation_is_what_the_command_prints(capsys: pytes
     assert run(capsys, "list", "--markdown") in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_info_of_a_name_in_the_terminal_and_as_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = run(capsys, "info", "mutag")
     assert "3,371 (17.93 on average, 10 to 28)" in out
@@ -67,6 +68,7 @@ def test_info_of_a_name_in_the_terminal_and_as_a_picture(capsys: pytest.CaptureF
     assert json.loads(run(capsys, "info", "MUTAG", "--json"))["edges"] == 3721
 
 
+@pytest.mark.slow
 def test_info_of_a_file_with_bad_rows_says_so_and_succeeds(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("smiles,y\nCCO,1.5\nC1CC,2\nCCN,x\n")
     done = ccn("info", "t.csv")

@@ -38,6 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ridge", "wl", "wl-edge", "ngf", "ccn-1"])
 def test_a_run_of_any_method_is_read_like_that_of_a_network(
     name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -148,6 +149,7 @@ def test_a_run_is_gone_on_with_by_its_own_method(ridge: Path) -> None:
     ccn("train", "--resume", "--method", "ridge", "-o", ridge, "--quiet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "chosen"), [([], True), (["--channels", "8"], False)])
 def test_a_setting_that_is_given_is_not_chosen_even_if_it_is_the_one_of_the_recipe(
     words: list[str], chosen: bool, table: Path, tmp_path: Path
@@ -161,6 +163,7 @@ def test_a_setting_that_is_given_is_not_chosen_even_if_it_is_the_one_of_the_reci
     assert one == again
 
 
+@pytest.mark.slow
 def test_networks_of_a_method_can_be_several(table: Path, tmp_path: Path) -> None:
     words = ("--target", "size", "--method", "ngf", "--members", "2", "--epochs", "1", "--learning-rate", "0.01")
     ccn("train", table, *words, "-o", tmp_path / "two", "--quiet")

@@ -15,6 +15,7 @@ pytest.importorskip("optuna")
 Call = Callable[..., None]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 def test_a_search_goes_on_and_ends_like_one_that_was_not_cut(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]

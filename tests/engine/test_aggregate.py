@@ -83,6 +83,7 @@ def _small(order: int, **options: Any) -> list[ccn.Graph]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("adjacency", [True, False, "both"])
 @pytest.mark.parametrize("contractions", ["distinct", "all", "paper10"])
@@ -90,6 +91,7 @@ def test_presets_equal_the_reference(order: int, adjacency: Any, contractions: s
     _check(_small(order, weighted=True), order=order, adjacency=adjacency, contractions=contractions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize(("directed", "self_loops"), [(True, False), (False, True), (True, True)])
 def test_directed_graphs_and_self_loops(order: int, directed: bool, self_loops: bool) -> None:
@@ -97,6 +99,7 @@ def test_directed_graphs_and_self_loops(order: int, directed: bool, self_loops: 
     _check(_small(order, weighted=True, **flags), order=order, own=True, **flags)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("adjacency", [True, False])
 def test_open_schemes_with_free_children(order: int, adjacency: bool) -> None:
@@ -106,6 +109,7 @@ def test_open_schemes_with_free_children(order: int, adjacency: bool) -> None:
     _check([bipartite], order=order, scheme=scheme, adjacency=adjacency, levels=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 def test_balls_and_three_levels(order: int) -> None:
     _check(_small(order), order=order, scheme=Balls((0, 1, 3)))
@@ -127,6 +131,7 @@ def _by_hand(g: ccn.Graph) -> ccn.Scheme:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("adjacency", [True, False, "both"])
 def test_hand_made_schemes(order: int, adjacency: Any) -> None:
@@ -135,6 +140,7 @@ def test_hand_made_schemes(order: int, adjacency: Any) -> None:
     _check(graphs, order=order, scheme=_by_hand, adjacency=adjacency, own=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 3], [3, 2, 1], [1, 3, 0]])
 @pytest.mark.parametrize("adjacency", [True, "both", [False, True]])
 def test_orders_that_change_from_level_to_level(order: list[int], adjacency: Any) -> None:
@@ -143,12 +149,14 @@ def test_orders_that_change_from_level_to_level(order: list[int], adjacency: Any
     _check(_graphs(1)[:3], order=order, adjacency=adjacency, own=True, channels=[2, 3, 4])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, [1, 2, 0], [0, 2, 1]])
 def test_complete_basis(order: Any) -> None:
     _check(_graphs(2)[:3], order=order, adjacency=False, contractions="complete")
     _check(_graphs(3)[:3], order=order, adjacency=False, contractions="complete", scheme=Neighbourhoods(closed=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2])
 @pytest.mark.parametrize("contractions", [None, "distinct"])
 def test_self_product(order: int, contractions: Any) -> None:
@@ -158,6 +166,7 @@ def test_self_product(order: int, contractions: Any) -> None:
         _check(_graphs(order)[:3], scheme=Neighbourhoods(closed=False), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_channels_of_the_adjacency(order: int) -> None:
     channels = [Weights(), Normalised(), Normalised("random_walk"), Power(2), Power(3), EdgeFeatures(2)]
@@ -167,6 +176,7 @@ def test_channels_of_the_adjacency(order: int) -> None:
     _check(directed, order=order, adjacency_channels=channels[:4], directed=True, self_loops=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("closed", [True, False])
 def test_gradients_reach_features_weights_and_edge_features(order: int, closed: bool) -> None:

@@ -41,6 +41,7 @@ def test_products_and_sums(seed: int, valued: bool) -> None:
         torch.testing.assert_close(s.sums(g, x), torch.einsum("ri,lrc,ci->l", g, dense, x))
 
 
+@pytest.mark.slow
 def test_second_derivatives_in_everything() -> None:
     s, _ = drawn(0, True)
     x, q = torch.randn(COLUMNS, 2, dtype=torch.float64), torch.randn(LENGTH, dtype=torch.float64)
@@ -94,6 +95,7 @@ def test_a_wrong_form_is_caught(given: tuple[Tensor, Tensor]) -> None:
         gradcheck(lambda *u: gradient(Wrong(), 0, *u), given)
 
 
+@pytest.mark.slow
 def test_maps_of_batches_are_taken_one_after_another() -> None:
     x, w = torch.randn(5, 4, 3), torch.randn(3, 2)
     torch.testing.assert_close(torch.func.vmap(lambda u: gradient(Product(), 0, u, w))(x), x @ w)

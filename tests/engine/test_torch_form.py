@@ -43,6 +43,7 @@ def function(order: int, weights: bool, **options: Any) -> tuple[Callable[..., T
     return run, [x.detach().clone().requires_grad_() for x in inputs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("weights", [True, False], ids=["A", "fixed A"])
 @pytest.mark.parametrize("form", FORMS)
@@ -52,6 +53,7 @@ def test_second_derivatives_in_features_weights_and_parameters(order: int, weigh
         assert gradgradcheck(run, inputs, fast_mode=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_second_derivatives_with_free_children_and_own_activations(form: str) -> None:
     run, inputs = function(2, True, scheme=Neighbourhoods(closed=False), own=True, adjacency="both")
@@ -59,6 +61,7 @@ def test_second_derivatives_with_free_children_and_own_activations(form: str) ->
         assert gradgradcheck(run, inputs, fast_mode=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [True, False])
 def test_the_tester_notices_a_wrong_derivative(weights: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     run, inputs = function(2, weights)
@@ -98,6 +101,7 @@ def test_the_gradient_is_of_the_forward_pass_though_weights_have_changed_since()
     torch.testing.assert_close(found, expected)
 
 
+@pytest.mark.slow
 def test_transforms_of_functions() -> None:
     """Also nested, in forward mode, and of what is only built inside of them."""
     net = ccn.CCN(3, 1, channels=13, nonlinearity="tanh").double()  # a number for which nothing has been built

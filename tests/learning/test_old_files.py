@@ -19,6 +19,7 @@ NEEDS = {"gin": "torch_geometric", "pscn": "igraph"}
 PLAIN = ("network", "estimator", "ccn-1", "ccn-2-estimator", "ngf", *NEEDS)  # need no skops
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED["files"])
 def test_a_file_of_0_1_predicts_the_same(name: str, tmp_path: Path) -> None:
     if name in NEEDS or not name.startswith(PLAIN):

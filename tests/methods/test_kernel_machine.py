@@ -90,6 +90,7 @@ def test_three_classes() -> None:
     assert made.score(SMILES, y) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["wl", "ccn-2-kernel", "forest"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_probabilities_agree_with_predictions(name: str, classes: int) -> None:

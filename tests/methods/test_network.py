@@ -44,6 +44,7 @@ def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None
     assert load(done.save(tmp_path / "model")).folder is None
 
 
+@pytest.mark.slow
 def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(tmp_path: Path) -> None:
     graphs = labelled(30, seed=3)
     y = np.array([float(g.n) for g in graphs])

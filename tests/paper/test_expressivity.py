@@ -16,6 +16,7 @@ from ccn.paper.expressivity import apart, pairs, run, strongly_regular, wl_1, wl
 ROOK, SHRIKHANDE = (Graph.from_networkx(g) for g in next(strongly_regular()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1, 2, 3, 4])
 def test_rook_and_shrikhande_are_equal_to_order_one_and_apart_to_order_two(levels: int) -> None:
     for order in (0, 1):
@@ -23,6 +24,7 @@ def test_rook_and_shrikhande_are_equal_to_order_one_and_apart_to_order_two(level
     assert apart([ROOK, SHRIKHANDE], [(0, 1)], 2, levels) == ({(0, 1)} if levels > 1 else set())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "levels"), [(0, 4), (1, 4), (2, 2), (3, 2)])
 def test_numberings_of_one_graph_are_never_apart(order: int, levels: int) -> None:
     rng = np.random.default_rng(1)
@@ -45,6 +47,7 @@ def test_graphs_that_differ_in_size_are_apart_and_all_seeds_agree() -> None:
     assert apart(graphs, [(0, 1)], 0, 1) == apart(graphs, [(0, 1)], 0, 1, seed=1) == {(0, 1)}
 
 
+@pytest.mark.slow
 def test_run_counts_and_leaves_the_generator_alone() -> None:
     state = torch.random.get_rng_state()
     assert run("strongly regular", "1-WL") == run("strongly regular", "3-WL") == (0, 11)

@@ -42,6 +42,7 @@ def expected(model: Path, table: Path, tmp_path_factory: pytest.TempPathFactory)
     return out.read_bytes()
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_rows(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
     predict_file(model, str(table), tmp_path / "out.csv", Options(processes=2, chunk=50))
     assert (tmp_path / "out.csv").read_bytes() == expected
@@ -68,6 +69,7 @@ def test_a_cut_prediction_goes_on(model: Path, table: Path, expected: bytes, tmp
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.csv"]
 
 
+@pytest.mark.slow
 def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     script = (

@@ -52,6 +52,7 @@ def test_a_network_learns_and_keeps_its_best_epoch() -> None:
     assert float(torch.nn.functional.mse_loss(out, y)) == pytest.approx(min(losses), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_patience_stops_and_a_run_without_validation_goes_to_its_end() -> None:
     task, examples = problem()
     r = small(epochs=40, patience=1, learning_rate=0.5)
@@ -106,6 +107,7 @@ def test_killed_five_times_a_run_ends_with_the_same_bits(tmp_path: Path) -> None
         assert {k: v for k, v in a.items() if k != "seconds"} == {k: v for k, v in b.items() if k != "seconds"}
 
 
+@pytest.mark.slow
 def test_a_truncated_checkpoint_is_passed_over_for_the_one_before(tmp_path: Path) -> None:
     task, examples = problem()
     r = small()

@@ -30,6 +30,7 @@ def _compile(script: Path, **environment: str) -> tuple[Path, bool, bool]:
     return Path(folder), before == "True", after == "True"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
 @pytest.mark.parametrize("variable", ["CCN_CACHE", "NUMBA_CACHE_DIR"])
 def test_a_shared_folder_of_compiled_code_is_not_used(variable: str, tmp_path: Path) -> None:
