@@ -309,3 +309,13 @@ def test_the_device_may_be_left_to_the_machine(run: Path, table: Path, tmp_path:
     for device in ("auto", "cpu"):
         ccn("predict", run, table, "-o", tmp_path / f"{device}.csv", "--device", device, "--quiet")
     assert (tmp_path / "auto.csv").read_bytes() == (tmp_path / "cpu.csv").read_bytes()
+
+
+def test_rows_without_a_target_are_counted(ccn: Call, table: Path, tmp_path: Path, tiny: list[str]) -> None:
+    more = tmp_path / "more.csv"
+    more.write_text(table.read_text() + "x1,CCCCF,,acid\nx2,CCF,nan,acid\n")
+    ccn("train", more, "--target", "size", "-o", tmp_path / "run", "--quiet", *tiny)
+    rows = json.loads((tmp_path / "run" / "metrics.json").read_text())["graphs"]
+    assert rows["without target"] == 2
+    assert sum(rows.values()) == 42
+    assert "without target 2" in (tmp_path / "run" / "report.md").read_text()

@@ -129,6 +129,7 @@ def _losses(panel: Any, rows: Sequence[Mapping[str, Any]]) -> None:
                 label = key.removesuffix("_loss") if member == rows[0]["member"] else None
                 panel.plot(epochs, [float(row[key]) for row in of_member], colour, lw=1, label=label)
     panel.set(xlabel="epoch", ylabel="loss", title="training", yscale="log")
+    panel.xaxis.get_major_locator().set_params(integer=True)
     panel.legend()
 
 

@@ -73,6 +73,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     split, examples = divide(data, config)
     test = split.test[labelled(data.targets[split.test])]
     sizes = {**examples.sizes, "test": len(test)}
+    if unlabelled := int((~labelled(data.targets)).sum()):
+        sizes["without target"] = unlabelled
     say(str(data))
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
