@@ -7,7 +7,7 @@ never changed, what is learned has names that end in an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -145,13 +145,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _examples(self, X: Any, targets: Targets, features: Features, validation: Any) -> Examples:
         """The rows with a target, and those of the validation part if it was given."""
-        graphs, inputs = self._graphs(X, features)
+        graphs, inputs, molecules = self._graphs(X, features)
         if len(targets.values) != len(graphs):
             raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
         rows, values, held = np.arange(len(graphs)), targets.values, np.zeros(0, dtype=np.int64)
         if validation is not None:
             more, y = _pair(validation)
-            other, _ = self._graphs(more, features)
+            other, _, more_molecules = self._graphs(more, features)
             more_values = read_as(targets.classes, more, y) if self._classifies else read_numbers(more, y).values
             if len(more_values) != len(other):
                 raise ConfigurationError(
@@ -159,6 +159,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
             held = len(graphs) + np.arange(len(other))
             graphs, values = joined(graphs, other), np.concatenate([values, more_values])
+            if molecules is not None:
+                molecules = None if more_molecules is None else [*molecules, *more_molecules]
         known = labelled(values)
         if not known[rows].any():
             raise ConfigurationError("y has no value that is not missing")
@@ -170,14 +172,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             classification=targets.classification,
             classes=targets.classes,
             inputs=inputs,
+            molecules=molecules,
         )
 
-    def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs]:
-        """The graphs of X, and how they were read."""
+    def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs, Sequence[str] | None]:
+        """The graphs of X, how they were read, and their canonical SMILES if they are molecules."""
         if isinstance(X, Dataset):
-            return X.pack, Inputs.of_dataset(X)
-        graphs, molecules = read(X, features.molecules, features.hydrogens, self.n_jobs or 1)
-        return graphs, Inputs(features.molecules, features.hydrogens) if molecules else Inputs()
+            return X.pack, Inputs.of_dataset(X), X.canonical
+        how = features.molecules, features.hydrogens
+        graphs, molecules, canonical = read(X, *how, self.n_jobs or 1, canonical=True)
+        return graphs, Inputs(*how) if molecules else Inputs(), canonical
 
     def _weights(self, given: Any, rows: int, graphs: int) -> Floats:
         """One weight per graph; those of the validation part, which are not learned from, are 1."""

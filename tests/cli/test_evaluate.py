@@ -20,3 +20,9 @@ def test_metrics_as_a_table_and_as_json(
     said = capsys.readouterr().out
     assert "MAE" in said
     assert f"{100 * found['interval']['coverage']:.1f} %" in said
+    # On the data of the run, what is left is its test part.
+    part = json.loads((run / "metrics.json").read_text())
+    assert found["overlap"]["train"] == part["graphs"]["train"]
+    assert found["overlap"]["without"]["rows"] == part["graphs"]["test"]
+    assert found["overlap"]["without"]["metrics"] == pytest.approx(part["metrics"]["test"])
+    assert f"train {part['graphs']['train']}" in said

@@ -227,6 +227,33 @@ def test_splits_by_a_column(ccn: Call, tmp_path: Path, tiny: list[str]) -> None:
     assert json.loads((tmp_path / "run" / "splits.json").read_text())["splits"][0]["test"] == [17, 18, 19]
 
 
+def test_a_molecule_in_two_parts_is_said_and_left_out_of_a_second_score(
+    ccn: Call, tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    rows = [(f"{'C' * (i + 1)}O", part) for i, part in enumerate(["train"] * 14 + ["val"] * 4 + ["test"] * 3)]
+    rows += [("OC", "test"), ("OCC", "val")]
+    table.write_text("smiles,y,part\n" + "".join(f"{s},{i}.5,{part}\n" for i, (s, part) in enumerate(rows)))
+    words = ["train", table, "--target", "y", "--split-column", "part", *tiny]
+    ccn(*words, "-o", tmp_path / "run")
+    said = capsys.readouterr()
+    assert "2, in 4 rows" in said.err
+    assert "1 of the 4 test rows" in said.out
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert found["shared_molecules"] == 2
+    assert found["overlap"]["test"]["train"] == 1
+    assert found["overlap"]["test"]["without"]["rows"] == 3
+    assert found["overlap"]["test"]["without"]["metrics"] != found["metrics"]["test"]
+    assert found["overlap"]["validation"]["train"] + found["overlap"]["calibration"]["train"] == 1
+    assert "1 of the 4 test rows" in (tmp_path / "run" / "report.md").read_text()
+    ccn("info", tmp_path / "run")
+    assert "test, new" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, [*words, "-o", tmp_path / "other", "--duplicates", "together"])))
+    assert ended.value.code == 1
+    assert "rows 0 and 21" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "fact"),
     [

@@ -7,7 +7,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from ccn.datasets.dealing import allot, deal, groups_of, join_groups, molecule_groups, quotas, scaffold_groups
+from ccn.chemistry.smiles import MAX_ATOMS
+from ccn.datasets.dealing import (
+    allot,
+    canonical_smiles,
+    deal,
+    groups_of,
+    join_groups,
+    molecule_groups,
+    quotas,
+    scaffold_groups,
+)
 from ccn.errors import ConfigurationError, GraphError
 
 seeds = st.integers(0, 10**6)
@@ -145,3 +155,15 @@ def test_joined_groups_are_connected_components(n: int, count: int, seed: int) -
 def test_groups_of_different_data_cannot_be_joined() -> None:
     with pytest.raises(ConfigurationError, match=r"groups of \[1, 2\] rows"):
         join_groups([0], [0, 1])
+
+
+def test_a_molecule_that_rdkit_cannot_write_has_no_canonical_smiles() -> None:
+    impossible = Chem.MolFromSmiles("C(C)(C)(C)(C)C", sanitize=False)
+    large = Chem.MolFromSmiles("C" * (MAX_ATOMS + 1))
+    assert list(canonical_smiles(["OCC", impossible, large, Chem.AddHs(Chem.MolFromSmiles("CO"))])) == [
+        "CCO",
+        "",
+        "",
+        "CO",
+    ]
+    assert molecule_groups([impossible, large, impossible]).tolist() == [0, 1, 2]

@@ -178,7 +178,13 @@ def test_no_molecule_is_in_two_parts_under_two_spellings_unless_asked(kind: Any)
     if kind == "column":
         options["column"][:] = ["train", "validation", "test", *["train"] * (n - 3)]
         with pytest.raises(ConfigurationError, match="duplicates='ignore'"):
-            make_splits(kind, n, **options)
+            make_splits(kind, n, duplicates="together", **options)
+        given = make_splits(kind, n, **options)[0]  # as it is
+        assert given.sizes == (n - 2, 1, 1)
+        divided = {group[1], group[2]} & set(np.delete(group, [1, 2]))
+        assert set(group[given.shared(group)]) == divided | ({group[1]} if group[1] == group[2] else set())
+        with pytest.raises(ConfigurationError, match="rows 0 and 1"):  # groups that were named stay together
+            make_splits(kind, n, groups=[0, 0, *range(1, n - 1)], **options)
     torn = make_splits(kind, n, duplicates="ignore", **options)
     if kind != "scaffold":
         assert tears(torn[0], group)

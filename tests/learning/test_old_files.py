@@ -43,6 +43,7 @@ def test_a_file_of_0_1_predicts_the_same(name: str, tmp_path: Path) -> None:
 
 def test_an_old_file_is_written_as_today(tmp_path: Path) -> None:
     old = model_file.load(FILES / "network-regression.safetensors")
+    assert old.seen is None  # unknown, which is not the same as no molecule
     new = model_file.load(model_file.save(old, tmp_path / "m.safetensors"))
     graphs = old.inputs.read(EXPECTED["smiles"])
     assert (new.fitted.predict(graphs) == old.fitted.predict(graphs)).all()

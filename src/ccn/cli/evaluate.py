@@ -36,7 +36,7 @@ def evaluate(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load
-    from ccn.reports.summary import metrics_rows
+    from ccn.reports.summary import metrics_rows, overlap_text
     from ccn.runs.evaluate import evaluate_on
     from ccn.training.execution import torch_device, torch_threads
 
@@ -53,5 +53,8 @@ def evaluate(
         print_json({"model": str(model), "data": data.name, **found})
         return
     say(quiet)(str(data))
-    table(f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}))
+    table(
+        f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}, {"": found["overlap"]})
+    )
+    print(overlap_text(found["overlap"], found["rows"]))
     coverage(found["interval"])

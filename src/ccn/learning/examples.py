@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -41,6 +41,7 @@ class Examples:
         weights: (graphs,) of the rows, by default 1.
         class_weight: ``balanced``, or a weight per class.
         inputs: how the graphs were read; its vertex features are not fitted yet.
+        molecules: canonical SMILES of the graphs, where they are molecules.
     """
 
     graphs: Pack
@@ -52,6 +53,7 @@ class Examples:
     weights: Floats | None = None
     class_weight: str | Mapping[Any, float] | None = None
     inputs: Inputs = field(default_factory=Inputs)
+    molecules: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.targets.ndim != 2 or len(self.targets) != len(self.graphs):
@@ -90,7 +92,12 @@ class Examples:
             classes=tuple(data.classes),
             weights=data.weights,
             inputs=Inputs.of_dataset(data),
+            molecules=data.canonical,
         )
+
+    def molecules_of(self, rows: Int) -> list[str] | None:
+        """The canonical SMILES of some rows, if they are molecules."""
+        return None if self.molecules is None else [self.molecules[i] for i in rows.tolist()]
 
     def task(self, rows: Int | None = None, loss: Loss = "mse") -> Task:
         """What is learned from these rows, by default those of the training part; targets are scaled by them."""

@@ -11,8 +11,9 @@ import numpy as np
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import molecule_features
 from ccn.datasets.dataset import Dataset
+from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
-from ccn.datasets.molecules import convert, pack_molecules
+from ccn.datasets.molecules import Molecules, convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
@@ -61,7 +62,7 @@ class Inputs:
         if isinstance(things, Dataset):
             graphs = self.align(things)
         else:
-            graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
+            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
@@ -138,19 +139,24 @@ def as_list(things: Any) -> Sequence[Any]:
     return list(things)
 
 
-def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -> tuple[Pack, bool]:
-    """Graphs from SMILES, molecules or graphs of any kind, and whether they are molecules; an error names the row."""
+def read(
+    things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1, *, canonical: bool = False
+) -> tuple[Pack, bool, list[str] | None]:
+    """Graphs from SMILES, molecules or graphs of any kind, whether they are molecules, and then their canonical SMILES
+    if these are asked for; an error names the row.
+    """
     rows = as_list(things)
     if not len(rows):
         raise ConfigurationError("there are no rows; give at least one molecule or graph")
     if isinstance(rows, Pack):
-        return rows, False
+        return rows, False, None
     kinds = [isinstance(row, str) or hasattr(row, "GetAtoms") for row in rows]
     if any(kinds) and not all(kinds):
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        return _of_smiles(rows, molecules, hydrogens, n_jobs), True
+        of_smiles = _of_smiles(rows, molecules, hydrogens, n_jobs, canonical)
+        return of_smiles.pack, True, of_smiles.canonical if canonical else None
     made: list[Graph] = []
     for i, row in enumerate(rows):
         try:
@@ -160,19 +166,23 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
     pack, properties = Pack.of(made), molecule_features(molecules)
     if all(kinds) and properties.fingerprints:
         pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in rows]))
-    return pack, all(kinds)
+    return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
 
 
-def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:
+def _of_smiles(
+    smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None, canonical: bool
+) -> Molecules:
     try:
-        made = pack_molecules(smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False)
+        made = pack_molecules(
+            smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False, canonical=canonical
+        )
     except DataError as error:  # not one of them is a molecule
         raise GraphError(f"row 0 ({smiles[0]!r}): {str(error).rpartition(': ')[2]}") from None
     if made.bad:
         i, why = made.bad[0]
         more = f"; {len(made.bad) - 1} more rows are bad too" if len(made.bad) > 1 else ""
         raise GraphError(f"row {i} ({smiles[i]!r}): {why}; leave the row out or correct it{more}")
-    return made.pack
+    return made
 
 
 def _call(row: Any) -> str:

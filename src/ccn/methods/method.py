@@ -12,10 +12,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
+from ccn.files import digest
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
+from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
 from ccn.training.execution import Execution, Machine
 from ccn.training.recipe import Recipe
@@ -148,5 +150,9 @@ def fit(
         "members": outcome.members,
         **(about or {}),
     }
-    model = Model(method.name, method.settings_given(), outcome.fitted, about=known)
+    seen = None
+    if examples.molecules is not None:  # the same data and seed give the same salt, and so the same file
+        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
+        seen = Seen.of(examples.molecules, examples.split, salt)
+    model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
     return model.held_out(examples), outcome

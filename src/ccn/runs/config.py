@@ -75,8 +75,10 @@ class Splitting:
     )
     fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.")
     splits_file: str | None = setting(None, "Read the split from the splits.json of a run.")
-    duplicates: Literal["together", "ignore"] = setting(
-        "together", "Keep duplicates of a molecule in one part, or ignore that they are duplicates."
+    duplicates: Literal["together", "ignore"] | None = setting(
+        None,
+        "Keep duplicates of a molecule together in one part, or ignore that they are duplicates; by default together, "
+        "but a split column is followed as it is.",
     )
 
 

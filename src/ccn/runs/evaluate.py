@@ -9,11 +9,10 @@ import numpy as np
 
 from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
-from ccn.learning.model import Model
+from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.learning.task import Floats
 from ccn.runs.data import read_source
-from ccn.runs.train import coverage
 
 __all__ = ["evaluate_on"]
 
@@ -24,10 +23,12 @@ def evaluate_on(
     *,
     targets: Sequence[str] | None = None,
     smiles_column: str | None = None,
-    level: float = 0.9,
+    level: float = LEVEL,
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set, and the number of its rows, the metrics and the coverage of the intervals on it."""
+    """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
+    molecules that the model was made with (:meth:`Model.overlap`).
+    """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
         raise ConfigurationError(
@@ -44,8 +45,13 @@ def evaluate_on(
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     predicted = model.predict(model.inputs.read(data).select(rows))
-    found = {"rows": len(rows), "metrics": model.metrics(known[rows], predicted)}
-    return data, found | {"interval": coverage(model, known[rows], predicted, level)}
+    molecules, known = None if data.canonical is None else data.canonical.select(rows), known[rows]
+    return data, {
+        "rows": len(rows),
+        "metrics": model.metrics(known, predicted),
+        "interval": model.coverage(known, predicted, level),
+        "overlap": model.overlap(molecules, known, predicted, level),
+    }
 
 
 def _known(model: Model, data: Dataset) -> Floats:
