@@ -26,6 +26,7 @@ from ccn.learning.model import Model, Prediction
 from ccn.learning.task import Floats
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
+from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import draw_run, report
 from ccn.runs import answers
@@ -52,7 +53,7 @@ def train_run(
     config: Config,
     folder: Path,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 
