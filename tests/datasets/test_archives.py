@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ccn.datasets import archives, load
-from ccn.datasets.archives import open_binary, read_zip
+from ccn.datasets.archives import check_zip, open_binary, read_zip
 from ccn.errors import DataError
 
 
@@ -51,6 +51,13 @@ def test_a_bomb_of_several_files_is_found_while_reading(tmp_path: Path) -> None:
     path = zipped(tmp_path / "x.zip", **{"a.txt": bytes(50_000), "b.txt": bytes(50_000)})
     with pytest.raises(DataError, match="60,000"):
         read_zip(path, always=60_000, ratio=1)
+
+
+def test_a_zip_for_another_reader_is_checked_by_its_sizes(tmp_path: Path) -> None:
+    half = bytes(archives.ALWAYS // 2 + 1)
+    check_zip(zipped(tmp_path / "x.zip", a=half))
+    with pytest.raises(DataError, match="decompression bomb"):
+        check_zip(zipped(tmp_path / "x.zip", a=half, b=half))
 
 
 def test_small_files_may_be_as_repetitive_as_they_like(tmp_path: Path) -> None:

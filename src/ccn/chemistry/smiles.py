@@ -12,7 +12,7 @@ from typing import Any
 
 from ccn.errors import DependencyError, GraphError
 
-__all__ = ["MAX_ATOMS", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
+__all__ = ["MAX_ATOMS", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
 
 MAX_ATOMS = 2_000
 """Atoms of a molecule that are read by default; RDKit overflows the stack at some 20,000."""
@@ -44,6 +44,19 @@ def parse_smiles(smiles: str, where: str = "") -> Any:
         why = refusal(smiles) or "check its spelling, rings and valences"
         raise GraphError(f"{where}RDKit cannot read the SMILES {shown!r}; {why}")
     return mol
+
+
+def mol_block(smiles: str, title: str = "") -> str:
+    """The block of a molecule in an SDF file, with coordinates in the plane; without atoms if it cannot be read."""
+    mol = _read(smiles)
+    from rdkit import Chem, rdBase
+    from rdkit.Chem import rdDepictor
+
+    mol = Chem.Mol() if mol is None else mol
+    mol.SetProp("_Name", title)
+    with rdBase.BlockLogs():
+        rdDepictor.Compute2DCoords(mol)
+        return str(Chem.MolToMolBlock(mol))
 
 
 def refusal(smiles: str, max_atoms: int = MAX_ATOMS) -> str:

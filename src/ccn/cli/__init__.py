@@ -6,6 +6,7 @@ error; 130 interrupted.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
 from ccn.errors import CCNError
+from ccn.progress import say
 from ccn.version import __version__
 
 __all__ = ["app", "main"]
@@ -82,7 +84,7 @@ def _renamed(words: list[str]) -> list[str]:
     for word in words:
         flag, equals, value = word.partition("=")
         if flag in new:
-            print(f"ccn: {flag} is now {new[flag]}", file=sys.stderr)
+            say(f"ccn: {flag} is now {new[flag]}")
             word = f"{new[flag]}{equals}{value}"
         out.append(word)
     return out
@@ -100,5 +102,5 @@ def _failed(error: Exception) -> int:
     else:
         text = f"{type(error).__name__}: {error}; this is an internal error: run with --debug and report it"
         code = 3
-    print(f"ccn: {printable(' '.join(text.split()))}", file=sys.stderr)
+    say(f"ccn: {printable(' '.join(text.split()))}", logging.ERROR)
     return code

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.cli.options import Device, Flag, Json, ModelPath, Quiet, Smiles, Source, Threads
+from ccn.cli.options import Device, Flag, Json, ModelPath, Quiet, Sheet, Smiles, Source, Threads
 
 __all__ = ["evaluate"]
 
@@ -18,6 +18,7 @@ def evaluate(
     *,
     target: Annotated[list[str] | None, Parameter(name=("--target", "--target-columns"), negative="")] = None,
     smiles_column: Smiles = None,
+    sheet: Sheet = None,
     interval: float = 0.9,
     strict: Flag = False,
     threads: Threads = None,
@@ -46,6 +47,7 @@ def evaluate(
             source,
             targets=target,
             smiles_column=smiles_column,
+            sheet=sheet,
             level=interval,
             strict=strict,
         )

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ccn.runs.predict import Options as PredictOptions
 
 __all__ = [
-    "ALL_SECTIONS", "Device", "Flag", "Json", "ModelPath", "Output", "Quiet", "Rows", "Settings", "Smiles", "Source",
-    "Stream", "Threads", "flags_of", "given",
+    "ALL_SECTIONS", "Device", "Flag", "Json", "ModelPath", "More", "Output", "Quiet", "Rows", "Settings", "Sheet",
+    "Smiles", "Source", "Stream", "Threads", "flags_of", "given",
 ]  # fmt: skip
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -36,17 +36,19 @@ ModelPath = Annotated[Path, Parameter(help="A model file or the folder of a run.
 Output = Parameter(name=("--output", "-o"))
 _SMILES = "Column of SMILES; by default that of training, or detected."
 Smiles = Annotated[str | None, Parameter(name=("--smiles-column", "--smiles-columns"), help=_SMILES)]
-_SOURCE = "A table of molecules (CSV, TSV, Parquet, SDF, SMILES), or a name that `ccn data list` shows."
+Sheet = Annotated[str | None, Parameter(help="Sheet of an .xlsx file, by its name; by default the first.")]
+_SOURCE = "A table of molecules (CSV, TSV, Excel, Parquet, SDF, SMILES), or a name that `ccn data list` shows."
 Source = Annotated[str, Parameter(help=_SOURCE)]
-_ROWS = "A table of molecules, or a .jsonl file for a model of graphs; - reads standard input."
-Rows = Annotated[str, Parameter(allow_leading_hyphen=True, help=_ROWS)]
 
 
-def _not_a_flag(kind: Any, value: str) -> None:
-    if value.startswith("-") and value != "-":
+def _not_a_flag(kind: Any, value: str | None) -> None:
+    if value is not None and value.startswith("-") and value != "-":
         raise ValueError(f"{value} is not a file; write ./{value} if it is")
 
 
+_ROWS = "A table of molecules, a .jsonl file for a model of graphs, - for standard input, or one or more SMILES."
+Rows = Annotated[str, Parameter(allow_leading_hyphen=True, validator=_not_a_flag, help=_ROWS)]
+More = Annotated[str, Parameter(help="Further SMILES.")]
 _OutputOrPipe = Parameter(name=("--output", "-o"), allow_leading_hyphen=True, validator=_not_a_flag)
 
 ALL_SECTIONS: dict[str, type] = {**RUN_SECTIONS, **SECTIONS}
@@ -167,9 +169,10 @@ class Settings:
 class Stream:
     """The options of ``predict`` and ``embed``."""
 
-    output: Annotated[str, _OutputOrPipe] = "-"
-    """File to write, in the format of its suffix; - writes to standard output."""
+    output: Annotated[str | None, _OutputOrPipe] = None
+    """File to write, in the format of its suffix; - writes to standard output, as without it if a file is read."""
     smiles_column: Smiles = None
+    sheet: Sheet = None
     resume: Flag = False
     """Resume an interrupted command with this output."""
     overwrite: Flag = False
@@ -197,8 +200,8 @@ class Stream:
         try:
             with progress("reading", shown=not (self.quiet or self.json)) as tell:
                 shared = {f.name: getattr(self, f.name) for f in fields(Options) if hasattr(self, f.name)}
-                yield Options(**shared, tell=tell)
+                yield Options(**shared, tell=tell, say=lambda line: tell(0, line))
         except KeyboardInterrupt:
-            if self.output != "-":
+            if self.output not in (None, "-"):
                 say(self.quiet)(f"interrupted; {self.output}.part has the rows so far: add --resume")
             raise

@@ -166,9 +166,10 @@ def read_molecules(
     task: Task | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """Read a table of molecules: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
+    """Read a table of molecules: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz``.
 
     Columns that are not named are detected (:func:`find_schema`). Rows that cannot be used are
     listed in ``dropped``, unusual ones that are kept in ``noted``.
@@ -178,11 +179,12 @@ def read_molecules(
         name: of the data set; by default that of the file.
         task: by default classification where every target has words or a few integers, else regression.
         delimiter, header: of a text table; by default detected.
+        sheet: of an Excel file; by default the first.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
             ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
             those of :func:`dataset_of_molecules`.
     """
-    table = open_table(path, delimiter=delimiter, header=header)
+    table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
     schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
     return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
 
@@ -232,6 +234,7 @@ def dataset_of_molecules(
     values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
@@ -248,7 +251,7 @@ def dataset_of_molecules(
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note=f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else "",
+        note="; ".join(filter(None, (table.note, commas))),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,

@@ -24,7 +24,7 @@ _SHOWN = 20  # columns that an error lists
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    how = {name: getattr(d, name) for name in (*COLUMN_OPTIONS, "task") if name != "target_columns"}
+    how = {name: getattr(d, name) for name in (*COLUMN_OPTIONS, "task", "sheet") if name != "target_columns"}
     targets = _targets(config)
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if targets and not d.target_columns:
@@ -58,7 +58,7 @@ def _targets(config: Config) -> tuple[str, ...]:
         return named
     if "target_columns" not in options_of(source):
         return ()
-    table = open_table(source)
+    table = open_table(source, sheet=config.data.sheet)
     if every and _ALL in table.columns:
         return named
     columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}

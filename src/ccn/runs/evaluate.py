@@ -23,6 +23,7 @@ def evaluate_on(
     *,
     targets: Sequence[str] | None = None,
     smiles_column: str | None = None,
+    sheet: str | None = None,
     level: float = LEVEL,
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
@@ -38,7 +39,7 @@ def evaluate_on(
     if "features" in options and inputs.molecules is None:
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
     kind = "regression" if model.task.kind == "regression" else "classification"
-    how = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    how = {"smiles_column": smiles_column, "sheet": sheet, "task": kind if "target_columns" in options else None}
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))

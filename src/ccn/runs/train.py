@@ -25,6 +25,7 @@ from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
+from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import draw_run, report
 from ccn.runs import answers
@@ -49,7 +50,7 @@ def train_run(
     config: Config,
     folder: Path,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 

@@ -18,6 +18,7 @@ from ccn.errors import CCNError, ConfigurationError, DependencyError
 from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
+from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.runs.config import Config, begin_folder, hold_folder, resolve, to_dict, to_toml
 from ccn.runs.data import divide, read_data, shared_molecules
@@ -55,7 +56,7 @@ def search(
     resume: bool = False,
     kept: Collection[str] = (),
     time_limit: float | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Found:
     """Run trials and write the best configuration to ``best.toml``.
 

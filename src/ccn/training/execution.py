@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccn.errors import ConfigurationError
+from ccn.progress import log
 from ccn.settings import setting
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Execution:
     verbose: bool = False
     watch: Callable[[Mapping[str, float]], None] | None = None
     begin: Callable[[], None] = lambda: None
-    say: Callable[[str], None] = lambda line: None
+    say: Callable[[str], None] = log
 
     def part(self, name: str, time_limit: float | None) -> Execution:
         """The same for one network: a subfolder, and its share of the time."""
