@@ -334,3 +334,18 @@ def test_what_the_network_or_the_machine_refuses_is_named_as_in_the_file(
             main(["train", str(table), "--target", "size", "--config", str(config), "-o", str(tmp_path / "run")])
         assert ended.value.code == 1
         assert f"{config}: {section}.{name}=" in capsys.readouterr().err
+
+
+def test_the_limit_of_atoms_goes_from_training_to_predictions(
+    ccn: Callable[..., None], tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    table.write_text("smiles,y\n" + "".join(f"{'C' * (i + 1)},{i}.5\n" for i in range(20)))
+    ccn("train", table, "--target", "y", "--max-atoms", "15", "-o", tmp_path / "run", "--quiet", *tiny)
+    assert (tmp_path / "run" / "dropped.csv").read_text().count("too large") == 5
+    ccn("predict", tmp_path / "run", table, "-o", out, "--processes", "1", "--quiet")
+    with out.open(newline="") as file:
+        assert [bool(row["y_pred"]) for row in csv.DictReader(file)] == [True] * 15 + [False] * 5
+    capsys.readouterr()
+    ccn("evaluate", tmp_path / "run", table, "--json")
+    assert json.loads(capsys.readouterr().out)["rows"] == 15

@@ -12,10 +12,12 @@ from typing import Any
 
 from ccn.errors import DependencyError, GraphError
 
-__all__ = ["MAX_ATOMS", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
+__all__ = ["MAX_ATOMS", "MOST_ATOMS", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
 
 MAX_ATOMS = 2_000
-"""Atoms of a molecule that are read by default; RDKit overflows the stack at some 20,000."""
+"""Atoms of a molecule that are read by default."""
+MOST_ATOMS = 10_000
+"""The most that a command or a file may ask for; RDKit overflows the stack at some 20,000."""
 _ATOM = re.compile(r"\[[^\]]*\]?|Br|Cl|[A-Za-z*]")
 _CHARACTERS = 50  # of a SMILES, per atom
 

@@ -254,6 +254,7 @@ def dataset_of_molecules(
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
+            **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
         },
         **strings,
     )

@@ -64,6 +64,9 @@ class Data(Checked):
         None, "Detected by default: strings and a few integers are classes."
     )
     class_weight: Literal["balanced"] | None = setting(None, "Weight classes by their inverse frequency.")
+    max_atoms: int | None = setting(
+        None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
+    )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 
 
