@@ -192,6 +192,19 @@ def test_the_recipe_of_the_paper() -> None:
     assert net.predict(["CCF"]).shape == (1,)
 
 
+@pytest.mark.parametrize("off", [True, False])
+def test_a_setting_that_is_none_is_off_also_in_the_file(off: bool, tmp_path: Path) -> None:
+    settings = {"least_steps": None, "dropout": None, "head_dropout": None} if off else {"least_steps": "auto"}
+    smiles = ["C" * n for n in range(1, 11)]
+    made = ccn.CCNRegressor(order=1, levels=1, channels=2, random_state=0, settings=settings, time_limit=0.5)
+    loaded = ccn.CCNRegressor.load(made.fit(smiles, range(10)).save(tmp_path / "m.safetensors"))
+    assert loaded.settings is not None
+    assert {name: loaded.settings[name] for name in settings} == settings
+    then = loaded.model_.fitted.recipe  # type: ignore[attr-defined]
+    assert [then.get(name) for name in ("least_steps", "dropout")] == ([None, None] if off else [1500, 0.0])
+    assert loaded.predict(smiles[:1]) == made.predict(smiles[:1])
+
+
 @pytest.mark.slow
 def test_several_targets_with_missing_ones() -> None:
     y = np.stack([COUNT, COUNT**2], axis=1)

@@ -183,6 +183,7 @@ def test_errors_name_the_argument() -> None:
         (ConfigurationError, "levels", lambda: ccn.CCN(1, order=[1, 2])),
         (ConfigurationError, "order", lambda: ccn.CCN(1, order=-1)),
         (ConfigurationError, "distinct, all", lambda: ccn.CCN(1, contractions="some")),
+        (ConfigurationError, "contractions=5", lambda: ccn.CCN(1, contractions=5)),  # type: ignore[arg-type]
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, self_product=True)),
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, contractions="complete")),
         (ConfigurationError, "orders 0 to 2", lambda: ccn.CCN(1, order=3, self_product=True, adjacency=False)),

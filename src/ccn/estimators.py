@@ -262,8 +262,8 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             their own features.
         epochs, batch_size, learning_rate, patience: of training.
         members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
-        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``; of a method without a
-            recipe, the values to try, such as ``{"depth": (2, 3)}``.
+        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``, None being off and
+            ``auto`` what the task needs; of a method without a recipe, the values to try: ``{"depth": (2, 3)}``.
         options: further options of the method's class, such as ``{"folds": 3}``.
         validation_fraction: share of the rows that a network keeps to stop in time; half of it calibrates intervals.
         time_limit: seconds of training, after which the best so far is kept.

@@ -118,6 +118,8 @@ class CCN(nn.Module):
         # Between one-hot features (one term) and dense ones (in_features terms).
         nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
         nn.init.zeros_(self.embedding.bias)
+        if not isinstance(contractions, Iterable):
+            raise ConfigurationError(f"contractions={contractions!r}: name a preset or list them")
         if all(isinstance(c, Contraction) for c in contractions):
             contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)

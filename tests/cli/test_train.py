@@ -20,6 +20,7 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
+from ccn.methods.network import NetworkMethod
 from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
 
 Call = Callable[..., None]
@@ -260,7 +261,7 @@ def test_a_molecule_in_two_parts_is_said_and_left_out_of_a_second_score(
         (["train", "nowhere.csv", "-o", "run"], 1, "nowhere.csv"),
         (["train", "{table}", "--target", "sise", "-o", "run"], 1, "'sise'"),
         (["train", "{table}", "-o", "{folder}"], 1, "full: "),
-        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "dropout=2.0"),
+        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "--dropout 2.0:"),
         (["train", "{table}", "-o", "run", "--epochs", "many"], 2, "--epochs"),
         (["train", "{table}", "-o", "run", "--epoch", "3"], 2, "--epoch"),
         (["train", "-o", "run"], 1, "molecules.csv"),
@@ -346,3 +347,32 @@ def test_rows_without_a_target_are_counted(ccn: Call, table: Path, tmp_path: Pat
     assert rows["without target"] == 2
     assert sum(rows.values()) == 42
     assert "without target 2" in (tmp_path / "run" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["contractions", "nonlinearity", "scheme", "strategy", "precision", "devices"])
+def test_what_the_network_or_the_machine_refuses_is_named_as_in_the_file(
+    name: str, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, section = tmp_path / "c.toml", "machine" if name in ("strategy", "precision", "devices") else "network"
+    monkeypatch.setattr(NetworkMethod, "learn", lambda *_: pytest.fail("it was not refused"))
+    for value in ('"x"', "[]", "{}", "-1", "1e400", "nan", "true"):
+        config.write_text(f"[{section}]\n{name} = {value}\n")
+        with pytest.raises(SystemExit) as ended:
+            main(["train", str(table), "--target", "size", "--config", str(config), "-o", str(tmp_path / "run")])
+        assert ended.value.code == 1
+        assert f"{config}: {section}.{name}=" in capsys.readouterr().err
+
+
+def test_the_limit_of_atoms_goes_from_training_to_predictions(
+    ccn: Callable[..., None], tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    table.write_text("smiles,y\n" + "".join(f"{'C' * (i + 1)},{i}.5\n" for i in range(20)))
+    ccn("train", table, "--target", "y", "--max-atoms", "15", "-o", tmp_path / "run", "--quiet", *tiny)
+    assert (tmp_path / "run" / "dropped.csv").read_text().count("too large") == 5
+    ccn("predict", tmp_path / "run", table, "-o", out, "--processes", "1", "--quiet")
+    with out.open(newline="") as file:
+        assert [bool(row["y_pred"]) for row in csv.DictReader(file)] == [True] * 15 + [False] * 5
+    capsys.readouterr()
+    ccn("evaluate", tmp_path / "run", table, "--json")
+    assert json.loads(capsys.readouterr().out)["rows"] == 15

@@ -207,7 +207,7 @@ def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> Non
 )
 def test_what_is_hardly_a_class_is_not_made_one_silently(tmp_path: Path, cells: list[str]) -> None:
     path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};{cell}" for i, cell in enumerate(cells)), header="smiles;y")
-    with pytest.raises(DataError, match=r"'y'.*--task classification"):
+    with pytest.raises(DataError, match=r"'y'.*task='classification'"):
         load(path, target_columns="y")
     assert load(path, target_columns="y", task="classification").classes == tuple(sorted(cells))
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,6 +19,10 @@ from ccn.training.recipe import from_dict, recipe
 )
 def test_values_come_back_through_json(value: Any) -> None:
     assert unplain(json.loads(json.dumps(plain(value)))) == value
+
+
+def test_numbers_of_numpy_are_plain_numbers() -> None:
+    assert json.dumps(plain([np.int64(2), np.float64(0.5), np.True_])) == "[2, 0.5, true]"
 
 
 def test_a_recipe_is_plain_data() -> None:

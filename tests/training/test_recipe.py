@@ -52,6 +52,23 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], message: str) -> 
         recipe("default", **settings)
 
 
+def test_auto_is_what_the_task_needs_and_none_is_off() -> None:
+    names = ("learning_rate", "dropout", "head_dropout", "least_steps")
+    assert [recipe("default").get(name) for name in names] == ["auto"] * 4
+    for classification in (True, False):
+        usual = recipe("default").for_task(classification=classification)
+        assert "auto" not in [usual.get(name) for name in names]
+        off = recipe("default", dropout=None, head_dropout=None, least_steps=None)
+        again = from_dict(json.loads(json.dumps(to_dict(off))))
+        assert again == off
+        made = again.for_task(classification=classification)
+        assert [made.get(name) for name in names] == [usual.get("learning_rate"), None, None, None]
+        assert made.training.passes(batches=1) == (30, None)
+        assert usual.training.passes(batches=1)[0] == usual.get("least_steps")
+    with pytest.raises(ConfigurationError, match="learning_rate=None"):
+        recipe("default", learning_rate=None)
+
+
 def test_an_unknown_recipe_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"'papper' is not known; choose from paper, default"):
         recipe("papper")

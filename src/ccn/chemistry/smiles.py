@@ -12,10 +12,14 @@ from typing import Any
 
 from ccn.errors import DependencyError, GraphError
 
-__all__ = ["MAX_ATOMS", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
+__all__ = [
+    "MAX_ATOMS", "MOST_ATOMS", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable",
+]  # fmt: skip
 
 MAX_ATOMS = 2_000
-"""Atoms of a molecule that are read by default; RDKit overflows the stack at some 20,000."""
+"""Atoms of a molecule that are read by default."""
+MOST_ATOMS = 10_000
+"""The most that a command or a file may ask for; RDKit overflows the stack at some 20,000."""
 _ATOM = re.compile(r"\[[^\]]*\]?|Br|Cl|[A-Za-z*]")
 _CHARACTERS = 50  # of a SMILES, per atom
 

@@ -127,7 +127,7 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
     best = max(range(len(scores)), key=lambda i: scores[i])
     if scores[best][0] <= 0.5:
         shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
-        raise DataError(f"{table.path}: no column of SMILES among {shown}; set smiles_column (--smiles-column)")
+        raise DataError(f"{table.path}: no column of SMILES among {shown}; name it with smiles_column=NAME")
     return table.columns[best]
 
 
@@ -257,6 +257,7 @@ def dataset_of_molecules(
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
+            **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
         },
         **strings,
     )

@@ -354,7 +354,7 @@ class Aggregation(nn.Module):
 def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     if callable(choice):
         return torch.relu if isinstance(choice, nn.ReLU) or choice is nn.functional.relu else choice
-    if choice not in NONLINEARITIES:
+    if not isinstance(choice, str) or choice not in NONLINEARITIES:
         raise ConfigurationError(
             f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function"
         )

@@ -10,6 +10,7 @@ import numpy as np
 
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import molecule_features
+from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
@@ -33,6 +34,7 @@ class Inputs:
         molecules: the set of properties of atoms and bonds where the inputs are molecules, else None.
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
+        max_atoms: molecules with more atoms are refused.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
     """
 
@@ -41,13 +43,14 @@ class Inputs:
     vertices: VertexFeatures = field(default_factory=lambda: vertex_features("given"))
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    max_atoms: int = MAX_ATOMS
 
     @classmethod
     def of_dataset(cls, data: Dataset) -> Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            return cls(how["features"], how["hydrogens"])
+            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS))
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
 
     def fit(self, vertices: Any, graphs: Pack) -> Inputs:
@@ -62,7 +65,7 @@ class Inputs:
         if isinstance(things, Dataset):
             graphs = self.align(things)
         else:
-            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs)
+            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
@@ -79,7 +82,7 @@ class Inputs:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
-        made = convert(texts, properties if bonds else replace(properties, bond=()))
+        made = convert(texts, properties if bonds else replace(properties, bond=()), max_atoms=self.max_atoms)
         return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
 
     def align(self, data: Dataset) -> Pack:
@@ -105,7 +108,8 @@ class Inputs:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        names = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
+        names: dict[str, Any] = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
+        names |= {} if self.max_atoms == MAX_ATOMS else {"max_atoms": self.max_atoms}
         return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
 
     @classmethod
@@ -113,8 +117,10 @@ class Inputs:
         """What :meth:`to_dict` wrote."""
         if data["molecules"] is not None:
             molecule_features(data["molecules"])  # an error now if this version does not know the set
-        names = (tuple(data.get(key, ())) for key in ("vertex_names", "edge_names"))
-        return cls(data["molecules"], bool(data["hydrogens"]), vertex_features(data["vertices"]), *names)
+        names = {key: tuple(data.get(key, ())) for key in ("vertex_names", "edge_names")}
+        atoms = min(int(data.get("max_atoms", MAX_ATOMS)), MOST_ATOMS)
+        vertices = vertex_features(data["vertices"])
+        return cls(data["molecules"], bool(data["hydrogens"]), vertices, max_atoms=atoms, **names)
 
 
 def as_list(things: Any) -> Sequence[Any]:
@@ -140,7 +146,13 @@ def as_list(things: Any) -> Sequence[Any]:
 
 
 def read(
-    things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1, *, canonical: bool = False
+    things: Any,
+    molecules: str,
+    hydrogens: bool,
+    n_jobs: int | None = 1,
+    max_atoms: int = MAX_ATOMS,
+    *,
+    canonical: bool = False,
 ) -> tuple[Pack, bool, list[str] | None]:
     """Graphs from SMILES, molecules or graphs of any kind, whether they are molecules, and then their canonical SMILES
     if these are asked for; an error names the row.
@@ -155,7 +167,8 @@ def read(
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        of_smiles = _of_smiles(rows, molecules, hydrogens, n_jobs, canonical)
+        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "canonical": canonical}
+        of_smiles = _of_smiles(rows, molecules, **how)
         return of_smiles.pack, True, of_smiles.canonical if canonical else None
     made: list[Graph] = []
     for i, row in enumerate(rows):
@@ -169,13 +182,9 @@ def read(
     return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
 
 
-def _of_smiles(
-    smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None, canonical: bool
-) -> Molecules:
+def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:
     try:
-        made = pack_molecules(
-            smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False, canonical=canonical
-        )
+        made = pack_molecules(smiles, molecules, progress=False, **how)
     except DataError as error:  # not one of them is a molecule
         raise GraphError(f"row 0 ({smiles[0]!r}): {str(error).rpartition(': ')[2]}") from None
     if made.bad:

@@ -100,10 +100,10 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "adjacency_channels": channels,
         "nonlinearity": n.nonlinearity,
         "norm": n.norm,
-        "dropout": n.dropout,
+        "dropout": n.dropout or 0.0,
         "hidden": n.hidden,
         "head_norm": n.head_norm,
-        "head_dropout": n.head_dropout,
+        "head_dropout": n.head_dropout or 0.0,
     }
 
 

@@ -308,4 +308,4 @@ class GraphIsomorphismNetwork(NetworkMethod):
     own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
-        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout}
+        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout or 0.0}

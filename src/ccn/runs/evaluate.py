@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.model import LEVEL, Model
@@ -39,7 +40,13 @@ def evaluate_on(
     if "features" in options and inputs.molecules is None:
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
     kind = "regression" if model.task.kind == "regression" else "classification"
-    how = {"smiles_column": smiles_column, "sheet": sheet, "task": kind if "target_columns" in options else None}
+    how: dict[str, Any] = {
+        "smiles_column": smiles_column,
+        "sheet": sheet,
+        "task": kind if "target_columns" in options else None,
+    }
+    if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
+        how["max_atoms"] = inputs.max_atoms
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))

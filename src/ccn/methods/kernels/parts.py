@@ -12,7 +12,7 @@ may be that a part occurs at all, such as one that makes a molecule toxic), the 
     k(g, h) = sum over t of min(c_g(t), c_h(t)) / sum over t of max(c_g(t), c_h(t)),
 
 which is positive definite and 1 on the diagonal (Ralaivola et al. 2005). :class:`PartKinds` has this kernel up to one
-level; :class:`PartShares` has its mean over several, sees the labels of edges, and can see vertices by fewer labels too.
+level; :class:`PartShares` has its mean over several levels, and sees the labels of edges.
 """
 
 from __future__ import annotations
