@@ -110,6 +110,16 @@ class Examples:
             class_weight=self.class_weight,
         )
 
+    def row_weights(self, task: Task, target: int) -> Floats | None:
+        """(training rows,) the weight of each for a target, by its own weight and that of its class; None if all are 1."""
+        if self.weights is None and not task.class_weights:
+            return None
+        weight = np.ones(len(self.train)) if self.weights is None else self.weights[self.train]
+        if not task.class_weights:
+            return weight
+        y, of = np.nan_to_num(self.targets[self.train, target]).astype(np.int64), np.array(task.class_weights)
+        return weight * (np.where(y == 1, of[target], 1.0) if task.kind == "multilabel" else of[y])
+
     def with_validation(self, fraction: float, seed: int, *, calibration: bool) -> Examples:
         """The same with a share of the training rows drawn for validation, half of it for calibration if asked for.
 

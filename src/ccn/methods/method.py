@@ -69,6 +69,8 @@ class Method(ABC):
     """Whether it needs a validation part; others cross-validate."""
     named_recipes: ClassVar[bool] = False
     """Whether one of the recipes with a name may be asked for."""
+    weighs: ClassVar[bool] = False
+    """Whether it can weigh rows and classes."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
@@ -86,7 +88,7 @@ class Method(ABC):
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         """An error about anything that would stop the fit or the saving of its model later on."""
-        if examples.class_weight is not None or examples.weights is not None:
+        if not self.weighs and (examples.class_weight is not None or examples.weights is not None):
             raise ConfigurationError(f"method {self.name}: it weighs neither rows nor classes; leave out their weights")
         if replace(execution.machine, device="cpu") != Machine():
             raise ConfigurationError(
