@@ -18,6 +18,7 @@ __all__ = ["available_bytes", "check_memory", "keep_freed_memory", "level_bytes"
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 _KEPT_BYTES, _HEAP_BYTES = 1 << 29, 1 << 25  # free memory that a process keeps; allocations that it may serve
+_NUMBER_BYTES = 48  # of a scheme: its own, and what is made of it while it is packed
 
 
 @cache
@@ -52,27 +53,34 @@ def _shown(n: float) -> str:
 
 
 def check_memory(
-    levels: Sequence[Int], orders: Sequence[int], channels: Sequence[int], dtype: torch.dtype, device: torch.device
+    levels: Sequence[Int],
+    orders: Sequence[int],
+    channels: Sequence[int],
+    dtype: torch.dtype,
+    device: torch.device,
+    numbers: int = 0,
 ) -> None:
     """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
 
     Args:
         levels: the sizes of the parts of the levels 1, 2, ..
         orders, channels: of these levels.
+        numbers: that the scheme of the last of them needs besides: the places of the children's atoms, A in its parts.
     """
     free = available_bytes(device)
     if free is None:
         return
     size = dtype.itemsize
     for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
-        need = level_bytes(sizes, order, width, size)
+        scheme = _NUMBER_BYTES * numbers if level == len(levels) else 0
+        need = level_bytes(sizes, order, width, size) + scheme
         if need > free:
             every = list(zip(levels, channels, strict=True))
-            lower = [k for k in range(order) if all(level_bytes(s, k, c, size) <= free for s, c in every)]
+            lower = [k for k in range(order) if all(level_bytes(s, k, c, size) + scheme <= free for s, c in every)]
             rows = free / level_bytes(sizes, 0, width, size)  # rows a node may have
             ways = [f"order={lower[-1]}"] if lower else []
             ways += [f"levels={level - 1}"] if level > 1 else []
-            ways += [f"a scheme with max_part={int(rows ** (1 / order))}"] if rows >= 1 else []
+            ways += [f"a scheme with max_part={int(rows ** (1 / max(order, 1)))}"] if rows >= 1 else []
             raise ConfigurationError(
                 f"level {level} at order {order} needs {_shown(need)} for {len(sizes):,} nodes with parts of up to "
                 f"{int(sizes.max()):,} atoms, and {_shown(free)} are free; what fits: "

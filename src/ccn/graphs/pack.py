@@ -369,6 +369,13 @@ class Pack(Sequence["Graph"]):
         arrays = {key: a for key, a in self.arrays.items() if not key.startswith(("part", "inner"))}
         return self._like(arrays, self.chosen)
 
+    def plain(self) -> Pack:
+        """The same graphs without features."""
+        keys = (*(f"{of}_start" for of in ("vertex", "edge", "entry")), "row", "column", "edge")
+        arrays = {key: self.arrays[key] for key in keys}
+        nothing = np.empty((int(arrays["vertex_start"][-1]), 0), dtype=np.uint8)
+        return self._like({**arrays, "features": nothing}, self.chosen)
+
     def pieces(self, key: str) -> tuple[Int, Int] | None:
         """Offset and length, for every vertex of the chosen graphs, of what a store keeps, such as ``part1``."""
         if f"{key}_start" not in self.arrays:
