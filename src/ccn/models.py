@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ccn.algebra.contractions import Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
-from ccn.engine.memory import check_memory
+from ccn.engine.memory import check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.adjacency import AdjacencyChannel, Weights
 from ccn.graphs.graph import Batch, batch
@@ -191,7 +191,9 @@ class CCN(nn.Module):
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
-        return composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        warn_of_work(scheme.levels, self.orders)
+        return scheme
 
     def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
         """Whether these levels are not more than the network has, and fit into memory; the scheme needs so many

@@ -65,7 +65,7 @@ def one_hot(labels: NDArray[Any], width: int) -> NDArray[np.uint8]:
             "use smaller batches, fewer distinct labels, or give features instead of labels"
         )
     out = np.zeros((len(labels), width), dtype=np.uint8)
-    for column in labels.reshape(len(labels), -1).T:
+    for column in np.atleast_2d(labels.T):
         known = column >= 0
         out[known, column[known]] = 1
     return out
@@ -332,7 +332,7 @@ class Pack(Sequence["Graph"]):
         other features ``beside`` them.
         """
         arrays = {name: a for name, a in self.compact().arrays.items() if name != key}
-        numbers = labels.reshape(len(labels), -1).astype(np.min_scalar_type(-max(width, 1)))
+        numbers = np.atleast_2d(labels.T).T.astype(np.min_scalar_type(-max(width, 1)))
         arrays |= {_LABELS[key]: numbers, f"{_LABELS[key]}_width": np.array([width])}
         return self._like(arrays if beside is None else {**arrays, key: beside})
 
