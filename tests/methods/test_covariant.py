@@ -58,5 +58,5 @@ def test_A_is_left_out_where_edge_features_span_it() -> None:
 def test_a_channel_of_a_for_each_of_thousands_of_edge_labels_is_refused() -> None:
     pack = Pack.of([Graph([(0, 1)], n=2, edge_features=[[1.0]])]).with_labels(np.array([4]), 5000, "edge_features")
     with pytest.raises(ConfigurationError, match="5,000 columns"):
-        network_options(Network(), pack, 1)
+        network_options(Network(edge_features=True), pack, 1)
     assert network_options(Network(edge_features=False), pack, 1)["in_features"] == 1
