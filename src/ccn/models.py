@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ccn.algebra.contractions import Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
-from ccn.engine.memory import check_memory
+from ccn.engine.memory import check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.adjacency import AdjacencyChannel, Weights
 from ccn.graphs.graph import Batch, batch
@@ -193,14 +193,18 @@ class CCN(nn.Module):
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
-        return composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        warn_of_work(scheme.levels, self.orders)
+        return scheme
 
-    def _check_sizes(self, b: Batch, sizes: list[Int]) -> None:
-        """Whether these levels are not more than the network has, and fit into memory."""
+    def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
+        """Whether these levels are not more than the network has, and fit into memory; the scheme needs so many
+        ``numbers`` for the last of them.
+        """
         if len(sizes) > self.levels:
             raise SchemeError(f"the scheme has {len(sizes)} levels above the atoms, the network levels={self.levels}")
         above = slice(1, 1 + len(sizes))
-        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device)
+        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device, numbers)
 
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.

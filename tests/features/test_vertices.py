@@ -22,7 +22,7 @@ def test_degrees_are_one_hot_with_a_column_beyond_the_cap() -> None:
     degree = Degree(cap=1)
     pack = degree([STAR, DOT])
     assert degree.names == ("degree=0", "degree=1", "degree=other")
-    assert pack.arrays["features"].tolist() == [[0, 0, 1], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]]
+    assert pack.features.tolist() == [[0, 0, 1], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]]
     assert pack.width == len(degree.names)
     np.testing.assert_array_equal(pack[0].entries, STAR.entries)
 
@@ -33,14 +33,14 @@ def test_degree_counts_neighbours_once_and_never_the_vertex_itself(directed: boo
     g = random_graph(9, rng, directed=directed, self_loops=True, weighted=True)
     a = g.adjacency().numpy() != 0
     expected = ((a | a.T) & ~np.eye(9, dtype=bool)).sum(1)
-    assert Degree(cap=9)([g]).arrays["features"].argmax(1).tolist() == expected.tolist()
+    assert Degree(cap=9)([g]).features.argmax(1).tolist() == expected.tolist()
 
 
 def test_given_columns_are_kept_chosen_and_checked() -> None:
     both = Given().fit([STAR])
     assert both.names == ("x0", "x1")
-    assert both([DOT]).arrays["features"].tolist() == [[3.0, 5.0]]
-    assert Given(columns=(1,))([DOT]).arrays["features"].tolist() == [[5.0]]
+    assert both([DOT]).features.tolist() == [[3.0, 5.0]]
+    assert Given(columns=(1,))([DOT]).features.tolist() == [[5.0]]
     with pytest.raises(GraphError, match="width 1, those of training had 2"):
         both([Graph([], n=1)])
     with pytest.raises(GraphError, match="no column 2"):
@@ -52,7 +52,7 @@ def test_given_columns_are_kept_chosen_and_checked() -> None:
 def test_labels_take_the_vocabulary_of_training_and_leave_others_zero() -> None:
     labels = Labels().fit([STAR])
     assert labels.names == ("label=1", "label=3", "label=8")
-    assert labels([DOT, Graph([], [[9.0, 0.0]]), Graph([], [[0.0, 0.0]])]).arrays["features"].tolist() == [
+    assert labels([DOT, Graph([], [[9.0, 0.0]]), Graph([], [[0.0, 0.0]])]).features.tolist() == [
         [0, 1, 0],
         [0, 0, 0],
         [0, 0, 0],
@@ -65,7 +65,7 @@ def test_labels_take_the_vocabulary_of_training_and_leave_others_zero() -> None:
 
 
 def test_a_constant_is_a_constant() -> None:
-    assert Constant()([STAR, DOT]).arrays["features"].tolist() == [[1]] * 5
+    assert Constant()([STAR, DOT]).features.tolist() == [[1]] * 5
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_every_kind_has_a_name_and_is_applied_to_the_chosen_graphs_in_order() ->
     pack = Pack.of([STAR, DOT, STAR])
     for kind in KINDS:
         definition = vertex_features(kind).fit(pack)
-        rows = definition(pack).arrays["features"]
-        few = definition(pack.select([1, 0])).arrays["features"]
+        rows = definition(pack).features
+        few = definition(pack.select([1, 0])).features
         assert rows.shape == (9, len(definition.names))
         np.testing.assert_array_equal(few, rows[[4, 0, 1, 2, 3]])
 
@@ -129,6 +129,6 @@ def test_a_kind_of_ones_own_enters_itself() -> None:
 
     try:
         assert vertex_features({"kind": "place"}) == Place()
-        assert Place()([STAR, DOT]).arrays["features"][:, 0].tolist() == [0, 1, 2, 3, 0]
+        assert Place()([STAR, DOT]).features[:, 0].tolist() == [0, 1, 2, 3, 0]
     finally:
         del KINDS["place"]

@@ -70,7 +70,7 @@ class Inputs:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
                 )
-        self.vertices.rows(graphs.select([0]))
+        self.vertices(graphs.select([0]))
         return graphs
 
     def parse(self, texts: Sequence[str], bonds: bool = True) -> Parsed:
@@ -90,21 +90,14 @@ class Inputs:
 
         A label that training did not have is a row of zeros; columns without names are left as they are.
         """
-        pack, arrays = data.pack, dict(data.pack.arrays)
-        changed = False
+        pack = data.pack
         for key, names, wanted in (
             ("features", data.vertex_names, self.vertex_names),
             ("edge_features", data.edge_names, self.edge_names),
         ):
             if names and wanted and names != wanted:
-                changed = True
-                place = {name: i for i, name in enumerate(names)}
-                none = np.zeros(len(arrays[key]), dtype=arrays[key].dtype)
-                columns = [arrays[key][:, place[name]] if name in place else none for name in wanted]
-                arrays[key] = np.stack(columns, axis=1)
-        if not changed:
-            return pack
-        return Pack(arrays, pack.chosen, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
+                pack = pack.matched(key, names, wanted)
+        return pack
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
