@@ -42,6 +42,7 @@ class Examples:
         class_weight: ``balanced``, or a weight per class.
         inputs: how the graphs were read; its vertex features are not fitted yet.
         molecules: canonical SMILES of the graphs, where they are molecules.
+        groups: (graphs,) rows of one number are not divided by folds, such as those of one scaffold.
     """
 
     graphs: Pack
@@ -54,6 +55,7 @@ class Examples:
     class_weight: str | Mapping[Any, float] | None = None
     inputs: Inputs = field(default_factory=Inputs)
     molecules: Sequence[str] | None = None
+    groups: Int | None = None
 
     def __post_init__(self) -> None:
         if self.targets.ndim != 2 or len(self.targets) != len(self.graphs):
@@ -111,7 +113,7 @@ class Examples:
         )
 
     def row_weights(self, task: Task, target: int) -> Floats | None:
-        """(training rows,) the weight of each for a target, by its own weight and that of its class; None if all are 1."""
+        """(training rows,) weights for a target, by those of rows and of classes; None if all are 1."""
         if self.weights is None and not task.class_weights:
             return None
         weight = np.ones(len(self.train)) if self.weights is None else self.weights[self.train]

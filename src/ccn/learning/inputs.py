@@ -19,6 +19,7 @@ from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
 __all__ = ["Inputs", "Parsed", "as_list", "read"]
 
@@ -98,6 +99,15 @@ class Inputs:
             if names and wanted and names != wanted:
                 pack = pack.matched(key, names, wanted)
         return pack
+
+    def dense_columns(self, graphs: Pack) -> Int:
+        """The columns of ``graph_features`` that are descriptors or numbers of the user's, not fingerprints."""
+        width = 0 if "graph_features" not in graphs.arrays else graphs.arrays["graph_features"].shape[1]
+        return np.arange(max(0, width - 217), width)
+
+    def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The columns of vertices and of edges that tell mirror images and E from Z apart."""
+        return (), ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
