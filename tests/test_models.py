@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -186,7 +187,7 @@ def test_errors_name_the_argument() -> None:
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, self_product=True)),
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, contractions="complete")),
         (ConfigurationError, "orders 0 to 2", lambda: ccn.CCN(1, order=3, self_product=True, adjacency=False)),
-        (ConfigurationError, "this layer needs 5 to 2", lambda: ccn.CCN(1, contractions=ccn.contractions(4, 1))),
+        (ConfigurationError, "5 to 2", lambda: ccn.CCN(1, contractions=ccn.contractions(4, 1))),
         (ConfigurationError, "nonlinearity", lambda: ccn.CCN(1, nonlinearity="sigmoidal")),
         (ConfigurationError, "norm", lambda: ccn.CCN(1, norm="instance")),
         (ConfigurationError, "dropout", lambda: ccn.CCN(1, dropout=1.0)),
@@ -208,11 +209,28 @@ def test_lists_of_contractions_round_trip_and_keep_their_channels() -> None:
         listed: Any = list(net.layers[0].contractions)
         again = ccn.CCN(3, 1, adjacency_channels=channels, contractions=listed, **options)
         assert again.layers[0].contractions == net.layers[0].contractions
+        texts: Any = [str(c) for c in dict.fromkeys(replace(c, channel=0) for c in listed)]
+        text = ccn.CCN(3, 1, adjacency_channels=channels, contractions=texts, **options)
+        # Every channel reads a string, also where a contraction is redundant for the channel of edges alone.
+        assert set(text.layers[0].contractions) >= set(net.layers[0].contractions)
     plain = ccn.contractions(5, 2)[3]
     spread = ccn.CCN(3, 1, adjacency_channels=channels, contractions=[plain]).layers[0].contractions
     assert [c.channel for c in spread] == [0, 1, 2]
-    with pytest.raises(ConfigurationError, match="this layer needs 2 to 1 or 4 to 1"):
+    with pytest.raises(ConfigurationError, match="2 to 1 or TA of order 4 to 1"):
         ccn.CCN(3, 1, order=1, adjacency="both", contractions=[*ccn.contractions(4, 1), plain])
+
+
+def test_contractions_are_listed_as_strings_for_all_levels_or_one() -> None:
+    listed = ["abx,xy->ab", "axx,by->ab"]
+    for layer in ccn.CCN(3, 1, levels=3, contractions=listed).layers:
+        assert [str(c) for c in layer.contractions] == listed
+    first, second = ccn.CCN(3, 1, contractions=["distinct", "ijk,kl->ij"]).layers
+    assert (len(first.contractions), [str(c) for c in second.contractions]) == (26, listed[:1])
+    square = ccn.CCN(3, 1, adjacency=False, self_product=True, contractions=["abx,xyy->ab"]).layers[0]
+    assert [c.source for c in square.contractions] == ["TT"]
+    for bad, fact in (("abx,xyy->ab", "TT"), ("abx->ab", "5 to 2"), ("abx,xy>ab", "abx,xy>ab"), ("own ab->ab", "own")):
+        with pytest.raises(ConfigurationError, match=fact):
+            ccn.CCN(3, 1, contractions=["abx,xy->ab", bad])
 
 
 def test_contractions_that_all_vanish_leave_the_bias() -> None:

@@ -7,7 +7,7 @@ never changed, what is learned has names that end in an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +24,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ccn.algebra.contractions import Contraction
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
@@ -71,7 +72,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     order: int | None = None
     levels: int | None = None
     channels: int | None = None
-    contractions: str | None = None
+    contractions: str | Sequence[str | Contraction] | None = None
     features: str | None = None
     hydrogens: bool | None = None
     epochs: int | None = None

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass, bell
+from ccn.algebra.contractions import PRESETS, Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
@@ -47,7 +47,7 @@ class CCN(nn.Module):
         levels: number of levels above the vertices.
         channels: channels of the activations; one number, or one per level 0..levels.
         contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
-            :class:`ccn.Contraction`; for all levels, or a list with one choice per level. By default
+            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels, or a list with one choice per level. By default
             ``distinct``, and ``paper10`` (projections only) with ``self_product``.
         adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
             a list with one choice per level.
@@ -118,8 +118,10 @@ class CCN(nn.Module):
         # Between one-hot features (one term) and dense ones (in_features terms).
         nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
         nn.init.zeros_(self.embedding.bias)
-        if all(isinstance(c, Contraction) for c in contractions):
-            contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
+        if not isinstance(contractions, str) and all(
+            isinstance(c, Contraction) or (isinstance(c, str) and c not in PRESETS) for c in contractions
+        ):
+            contractions = [contractions] * levels  # type: ignore[list-item]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:

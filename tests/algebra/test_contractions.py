@@ -1,7 +1,9 @@
 """Generalised contractions: their counts, order and names, and that what is called redundant is, and nothing else."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from math import comb
 
@@ -302,3 +304,27 @@ def test_the_einsum_shows_sums_copies_and_new_indices() -> None:
     assert str(EquivariantMap(1, 2, ((0, 1, 2),))) == "a->aa"
     with pytest.raises(ConfigurationError, match="53 indices have no einsum form"):
         _ = EquivariantMap(53, 0, tuple((a,) for a in range(53))).einsum
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_every_contraction_is_read_from_what_it_prints(k: int) -> None:
+    orders: dict[Source, int] = {"H": k, "T": k + 1, "TA": k + 3, "UA": k + 2}
+    if k < 3:  # of the products of T with itself that a layer offers
+        orders["TT"] = 2 * k + 2
+    for source, n in orders.items():
+        for c in (c for out in range(min(n, 3) + 1) for c in contractions(n, out, source)):
+            read = Contraction.parse(str(c))
+            assert (read.survivors, read.blocks) == (c.survivors, c.blocks)
+            assert replace(read, source=source) == c and str(replace(read, source=source)) == str(c)
+            assert read.source in ("H", source.replace("U", "T"))
+    own = Contraction(tuple(range(k)), (), "own")
+    assert Contraction.parse(str(own)) == own
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "some", "ab>a", "ab->c", "ab->ba", "aab->a", "ab->aa", "a,bxxy->ab", "ab,c,d->a", "a1->a", "own a,b->a"],
+)
+def test_a_string_that_is_no_contraction_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(repr(text))):
+        Contraction.parse(text)
