@@ -308,6 +308,14 @@ def test_bad_classes_are_named() -> None:
         _regressor(validation_fraction=0.0).fit(SMILES, COUNT).predict(SMILES, return_interval=0.9)
 
 
+def test_intervals_that_the_calibration_rows_cannot_support_are_refused() -> None:
+    made = _regressor(order=0).fit(SMILES, COUNT)
+    rows = made.model_.about["graphs"]["calibration"]
+    assert np.isfinite(made.predict(SMILES, return_interval=rows / (rows + 1))[1]).all()
+    with pytest.raises(ConfigurationError, match=f"99 calibration rows, there are {rows} "):
+        made.predict(SMILES, return_interval=0.99)
+
+
 def test_graphs_are_not_taken_for_molecules() -> None:
     made = _regressor().fit([nx.path_graph(i + 2) for i in range(12)], range(12))
     with pytest.raises(ConfigurationError, match="trained on graphs"):

@@ -292,6 +292,8 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
 
+        An interval of level 0.9 needs 9 calibration rows, one of 0.99 needs 99; with fewer it is an error.
+
         Returns:
             The predictions, or predictions and intervals: (rows, 2), or (rows, targets, 2) for several targets.
         """
@@ -299,6 +301,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         mean = self._like_targets(predicted.mean)
         if return_interval is None:
             return mean
+        self.model_.check_interval(return_interval)
         ends = self.model_.interval(predicted, return_interval)
         return mean, np.stack([self._like_targets(end) for end in ends], axis=-1)
 

@@ -47,8 +47,9 @@ class CCN(nn.Module):
         levels: number of levels above the vertices.
         channels: channels of the activations; one number, or one per level 0..levels.
         contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
-            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels, or a list with one choice per level. By default
-            ``distinct``, and ``paper10`` (projections only) with ``self_product``.
+            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels,
+            or a list with one choice per level. By default ``distinct``, and ``paper10`` (projections only) with
+            ``self_product``.
         adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
             a list with one choice per level.
         own: also read the node's own activation of the level below, as the last contraction.

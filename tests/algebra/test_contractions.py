@@ -315,7 +315,7 @@ def test_every_contraction_is_read_from_what_it_prints(k: int) -> None:
         for c in (c for out in range(min(n, 3) + 1) for c in contractions(n, out, source)):
             read = Contraction.parse(str(c))
             assert (read.survivors, read.blocks) == (c.survivors, c.blocks)
-            assert replace(read, source=source) == c and str(replace(read, source=source)) == str(c)
+            assert replace(read, source=source) == c
             assert read.source in ("H", source.replace("U", "T"))
     own = Contraction(tuple(range(k)), (), "own")
     assert Contraction.parse(str(own)) == own

@@ -192,7 +192,7 @@ class Contraction:
         letters, n, cut = inputs.replace(",", "", 1), len(inputs.replace(",", "", 1)), inputs.find(",")
         survivors = tuple(letters.find(x) for x in kept)
         why = ""
-        if not arrow or own and cut >= 0 or not all(x in ascii_letters for x in letters + kept):
+        if not arrow or (own and cut >= 0) or not all(x in ascii_letters for x in letters + kept):
             why = "it is not an einsum such as 'abx,xy->ab'"
         elif any(letters.count(x) != 1 or kept.count(x) != 1 for x in kept) or list(survivors) != sorted(survivors):
             why = f"{kept!r} must name axes that occur once on either side, in the same order"

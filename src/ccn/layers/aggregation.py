@@ -17,7 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from ccn.algebra.contractions import (
-    PRESETS, Contraction, EquivariantMap, MatrixClass, Source, bell, equivariant_maps, preset,
+    PRESETS,
+    Contraction,
+    EquivariantMap,
+    MatrixClass,
+    Source,
+    bell,
+    equivariant_maps,
+    preset,
 )  # fmt: skip
 from ccn.engine.aggregate import aggregate, invariants, over_graphs, square_maps
 from ccn.engine.matrices import Matrices
@@ -186,7 +193,7 @@ def _listed(c: Map | str, k_out: int, wanted: Sequence[tuple[Source, int, int, M
         replace(c, source=source, channel=channel)
         for source, order, channel, _ in wanted
         if (c.order_in, c.order_out) == (order, k_out)
-        and (not stated or c.source == source and (any_channel or c.channel == channel))
+        and (not stated or (c.source == source and (any_channel or c.channel == channel)))
     ]
     if not found:
         needed = " or ".join(dict.fromkeys(f"{source} of order {order} to {k_out}" for source, order, _, _ in wanted))

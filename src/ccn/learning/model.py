@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -69,14 +70,26 @@ class Model:
         return Prediction(each.mean(axis=0), each.std(axis=0))
 
     def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets)."""
+        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets).
+
+        Infinite for targets with too few calibration rows for this level; :meth:`check_interval` says which.
+        """
+        half = self.check_interval(level, warn=False).half_width(level, predicted.spread)
+        return predicted.mean - half, predicted.mean + half
+
+    def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
+        """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        half = self.calibration.half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            raise ConfigurationError(why)
+        if few and warn:
+            warnings.warn(why, stacklevel=3)
+        return self.calibration
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""

@@ -115,7 +115,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     compared = None if predicted is None else (known, predicted.mean)
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+        level = LEVEL if "coverage" in (found["interval"] or {}) else None
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: a run with a model file is complete.
@@ -132,11 +133,17 @@ def _what(data: Dataset) -> str:
 
 
 def coverage(model: Model, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
-    """The coverage of the intervals of this level and their mean width; None without intervals."""
+    """The coverage of the intervals of this level and their mean width; None without, a reason if there are too few
+    calibration rows.
+    """
     if model.calibration is None:
         return None
+    few, why = model.calibration.shortage(level, model.task.targets)
+    if len(few) == len(model.task.targets):
+        return {"level": level, "reason": why}
+    model.check_interval(level)  # a warning if some have too few
     low, high = model.interval(predicted, level)
-    there = ~np.isnan(targets)
+    there = ~np.isnan(targets) & ~np.isinf(high - low)
     inside = (low <= targets) & (targets <= high)
     width = np.where(there, high - low, np.nan)
     return {
@@ -150,9 +157,8 @@ def coverage(model: Model, targets: Floats, predicted: Prediction, level: float 
     }
 
 
-def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
     """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
-    level = None if model.calibration is None else LEVEL
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
     kept = {name: column for name, column in columns.items() if column is not None}
