@@ -316,6 +316,19 @@ def test_intervals_that_the_calibration_rows_cannot_support_are_refused() -> Non
         made.predict(SMILES, return_interval=0.99)
 
 
+def test_edge_features_that_a_model_ignores_are_told_once() -> None:
+    plain = [ccn.Graph([(i, i + 1) for i in range(n)], n=n + 1) for n in range(1, 13)]
+    graphs = [ccn.Graph(g.edges, n=g.n, edge_features=torch.ones(len(g.edges), 3)) for g in plain]
+    made = _regressor(order=0, recipe="paper")
+    with pytest.warns(UserWarning, match="width 3.*edge_features"):
+        made.fit(graphs, range(12))
+    made.predict(graphs)  # a second warning would be an error
+    _regressor(order=0, settings={"edge_features": False}).fit(graphs, range(12)).predict(graphs)
+    _regressor(order=0, recipe="paper").fit(SMILES, COUNT).predict(SMILES)
+    with pytest.warns(UserWarning, match="width 3"):
+        _regressor(order=0).fit(plain, range(12)).predict(graphs)
+
+
 def test_graphs_are_not_taken_for_molecules() -> None:
     made = _regressor().fit([nx.path_graph(i + 2) for i in range(12)], range(12))
     with pytest.raises(ConfigurationError, match="trained on graphs"):

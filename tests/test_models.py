@@ -143,7 +143,7 @@ def _rms(a: ccn.layers.Activation) -> float:
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("options", [{}, {"adjacency": False}, {"adjacency": "both", "own": True}], ids=str)
 def test_activations_keep_their_size_with_default_initialisation(order: int, options: dict[str, Any]) -> None:
-    mutag = ccn.datasets.load("MUTAG").graphs[:40]
+    mutag = ccn.datasets.load("MUTAG").pack.without_edge_features()[:40]
     regular = nx.random_regular_graph(4, 24, seed=0)
     features = torch.randn(24, 7, generator=torch.Generator().manual_seed(0))
     random = [ccn.Graph(list(regular.edges), features)]
@@ -218,6 +218,20 @@ def test_lists_of_contractions_round_trip_and_keep_their_channels() -> None:
     assert [c.channel for c in spread] == [0, 1, 2]
     with pytest.raises(ConfigurationError, match="2 to 1 or TA of order 4 to 1"):
         ccn.CCN(3, 1, order=1, adjacency="both", contractions=[*ccn.contractions(4, 1), plain])
+
+
+def test_edge_features_that_a_network_ignores_are_told_once() -> None:
+    edges = [(0, 1), (1, 2)]
+    g = ccn.Graph(edges, n=3, edge_features=torch.ones(2, 4))
+    reads: Any = [ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures(4)]
+    for options in ({}, {"adjacency": False, "adjacency_channels": reads}):
+        net = ccn.CCN(1, **options)
+        with pytest.warns(UserWarning, match=r"width 4.*EdgeFeatures\(4\)"):
+            net([g])
+        net([g])  # a second warning would be an error
+    ccn.CCN(1, adjacency_channels=reads)([g])
+    ccn.CCN(1)([ccn.Graph(edges, n=3)])
+    ccn.CCN(1)(ccn.Pack.of([g]).without_edge_features())
 
 
 def test_contractions_are_listed_as_strings_for_all_levels_or_one() -> None:

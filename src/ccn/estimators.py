@@ -7,6 +7,7 @@ never changed, what is learned has names that end in an underscore.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -141,8 +142,20 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         with torch_threads(self.n_jobs):
             self.model_, self.outcome_ = fit(method, examples, execution, {"single": targets.single})
+        self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
         self._learned()
         return self
+
+    def _ignores_edges(self, graphs: Pack) -> bool:
+        """Whether features of edges that were given, not those of bonds, are ignored; with a warning."""
+        if not graphs.edge_width or self.model_.fitted.reads_edges or self.model_.inputs.molecules is not None:
+            return False
+        warnings.warn(
+            f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit the "
+            "method 'ccn' with settings={'edge_features': True} to graphs that all have them",
+            stacklevel=4,
+        )
+        return True
 
     def _examples(self, X: Any, targets: Targets, features: Features, validation: Any) -> Examples:
         """The rows with a target, and those of the validation part if it was given."""
@@ -191,7 +204,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        return self.model_.inputs.read(X, self.n_jobs or 1)
+        graphs = self.model_.inputs.read(X, self.n_jobs or 1)
+        if not getattr(self, "_told_edges", False):
+            self._ignores_edges(graphs)
+        return graphs
 
     def _predict(self, X: Any) -> Prediction:
         graphs = self._read(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import check_memory
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graphs.adjacency import AdjacencyChannel, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Normalised, Power, Weights
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
@@ -128,6 +129,8 @@ class CCN(nn.Module):
         for product in products:
             if product is not True and product is not False and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
+        own_kinds = all(isinstance(c, Normalised | Power | Weights) for c in self.adjacency_channels)
+        self._ignores_edges = own_kinds or not any(products)  # until said once
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
                 self.channels[i],
@@ -163,6 +166,14 @@ class CCN(nn.Module):
         if width != self.in_features:
             raise GraphError(
                 f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}"
+            )
+        if self._ignores_edges and b.edge_features is not None and (width := b.edge_features.shape[1]):
+            self._ignores_edges = False
+            warnings.warn(
+                f"the graphs have edge features of width {width}, which this network ignores; make it with adjacency=True "
+                f"and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] to read them, or "
+                "give it ccn.Pack.of(graphs).without_edge_features()",
+                stacklevel=4,
             )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):

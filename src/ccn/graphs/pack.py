@@ -189,11 +189,20 @@ class Pack(Sequence["Graph"]):
         return int(self.arrays["features"].shape[1])
 
     @property
+    def edge_width(self) -> int:
+        """Width of the edge features, 0 without."""
+        return int(self.arrays["edge_features"].shape[1]) if "edge_features" in self.arrays else 0
+
+    @property
     def graph_features(self) -> NDArray[Any]:
         """(graphs, width) features of the chosen graphs as a whole."""
         if "graph_features" not in self.arrays:
             raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
         return self.arrays["graph_features"][self.chosen]
+
+    def without_edge_features(self) -> Pack:
+        """The same graphs without features of edges."""
+        return self._like({k: v for k, v in self.arrays.items() if k != "edge_features"}, self.chosen)
 
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with features (graphs, width) of each as a whole."""

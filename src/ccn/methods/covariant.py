@@ -80,11 +80,11 @@ class NamedCovariant(Covariant):
 
 def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
     """The arguments of :class:`ccn.CCN` for graphs of this kind."""
-    edges = graphs.arrays.get("edge_features")
     channels: tuple[Any, ...] = (Weights(),)
-    if n.edge_features and edges is not None and edges.shape[1]:
-        own = EdgeFeatures(int(edges.shape[1]))
-        channels = (own,) if "weights" not in graphs.arrays and _span_one(edges) else (Weights(), own)
+    if n.edge_features and graphs.edge_width:
+        own = EdgeFeatures(graphs.edge_width)
+        spanned = "weights" not in graphs.arrays and _span_one(graphs.arrays["edge_features"])
+        channels = (own,) if spanned else (Weights(), own)
     return {
         "in_features": graphs.width,
         "out_features": outputs,
