@@ -12,6 +12,7 @@ import pytest
 import torch
 from rdkit import Chem
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -314,6 +315,38 @@ def test_intervals_that_the_calibration_rows_cannot_support_are_refused() -> Non
     assert np.isfinite(made.predict(SMILES, return_interval=rows / (rows + 1))[1]).all()
     with pytest.raises(ConfigurationError, match=f"99 calibration rows, there are {rows} "):
         made.predict(SMILES, return_interval=0.99)
+
+
+def test_a_data_frame_has_its_column_of_smiles_found(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"mw": COUNT * 14, "compound": SMILES, "id": range(35)}, index=range(100, 135))
+    made = _regressor(order=0)
+    with pytest.warns(UserWarning, match=r"'compound'.*'mw', 'id'"):
+        made.fit(frame, frame["mw"], validation=(frame.assign(other=SMILES), frame["mw"]))
+    assert made.smiles_column_ == "compound"
+    p = made.predict(frame)
+    # The column of training is read again, also where another one would be found.
+    np.testing.assert_array_equal(made.predict(frame.assign(smiles="C")), p)
+    loaded = ccn.CCNRegressor.load(made.save(tmp_path / "model.safetensors"))
+    np.testing.assert_array_equal(loaded.predict(frame.rename(columns={"compound": "SMILES"})), p)
+    assert _regressor(order=0).fit(SMILES, COUNT).smiles_column_ is None
+    for bad, fact in (
+        (frame.drop(columns="compound"), "'mw', 'id'"),
+        (frame.assign(salt=SMILES), "'compound', 'salt'"),
+        (pd.DataFrame([["C", "CC"]] * 35, columns=["smiles", "smiles"]), "'smiles', 'smiles'"),
+    ):
+        with pytest.raises(ConfigurationError, match=fact):
+            _regressor().fit(bad, COUNT)
+
+
+def test_a_column_of_a_data_frame_in_a_pipeline() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"smiles": SMILES, "mw": COUNT * 14})
+    columns = ColumnTransformer([("net", _regressor(order=0), ["smiles"]), ("rest", "passthrough", ["mw"])])
+    assert make_pipeline(columns, Ridge()).fit(frame, COUNT).predict(frame[:3]).shape == (3,)
+    assert columns.fit(frame, COUNT).named_transformers_["net"].smiles_column_ == "smiles"
+    only = ColumnTransformer([("smiles", "passthrough", ["smiles"])])
+    assert make_pipeline(only, _regressor(order=0)).fit(frame, COUNT).predict(frame[:3]).shape == (3,)
 
 
 def test_edge_features_that_a_model_ignores_are_told_once() -> None:

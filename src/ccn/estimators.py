@@ -1,7 +1,7 @@
 """The scikit-learn interface: a classifier and a regressor for molecules and graphs, by any method.
 
-Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs,
-or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
+Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs, on a data
+frame with a column of SMILES, or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
 never changed, what is learned has names that end in an underscore.
 """
 
@@ -32,7 +32,7 @@ from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled
-from ccn.learning.inputs import Inputs, read
+from ccn.learning.inputs import Inputs, column_of, read
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
 from ccn.learning.settings import Features
@@ -122,6 +122,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         random = self.random_state
         seed = random if isinstance(random, int) else int(check_random_state(random).randint(2**31 - 1))
         method = self._method(seed)
+        X, column, others = column_of(X)
+        if others:
+            more = ", .." if len(others) > 5 else ""
+            warnings.warn(
+                f"molecules are read from the column {column!r}; ignored: {', '.join(map(repr, others[:5]))}{more}",
+                stacklevel=3,
+            )
+        if validation is not None and column is not None:
+            rows, y = _pair(validation)
+            validation = (column_of(rows, column)[0], y)
         if sample_weight is None and isinstance(X, Dataset):
             sample_weight = X.weights
         examples = self._examples(X, targets, method.reads(), validation)
@@ -141,7 +151,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             verbose=bool(self.verbose),
         )
         with torch_threads(self.n_jobs):
-            self.model_, self.outcome_ = fit(method, examples, execution, {"single": targets.single})
+            self.model_, self.outcome_ = fit(
+                method, examples, execution, {"single": targets.single, "smiles_column": column}
+            )
         self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
         self._learned()
         return self
@@ -151,8 +163,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if not graphs.edge_width or self.model_.fitted.reads_edges or self.model_.inputs.molecules is not None:
             return False
         warnings.warn(
-            f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit the "
-            "method 'ccn' with settings={'edge_features': True} to graphs that all have them",
+            f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit "
+            "the method 'ccn' with settings={'edge_features': True} to graphs that all have them",
             stacklevel=4,
         )
         return True
@@ -204,6 +216,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
+        X, _, _ = column_of(X, self.smiles_column_)
         graphs = self.model_.inputs.read(X, self.n_jobs or 1)
         if not getattr(self, "_told_edges", False):
             self._ignores_edges(graphs)
@@ -213,6 +226,13 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         graphs = self._read(X)
         with torch_threads(self.n_jobs):
             return self.model_.predict(graphs)
+
+    @property
+    def smiles_column_(self) -> str | None:
+        """The column of molecules, where a data frame or a named column was given."""
+        check_is_fitted(self, "model_")
+        name: str | None = self.model_.about.get("smiles_column")
+        return name
 
     @property
     def chosen_(self) -> list[dict[str, Any]]:
@@ -288,6 +308,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
+        smiles_column_: the column of molecules, where a data frame or a named column was given.
 
     Example:
         >>> import ccn

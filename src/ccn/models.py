@@ -170,9 +170,9 @@ class CCN(nn.Module):
         if self._ignores_edges and b.edge_features is not None and (width := b.edge_features.shape[1]):
             self._ignores_edges = False
             warnings.warn(
-                f"the graphs have edge features of width {width}, which this network ignores; make it with adjacency=True "
-                f"and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] to read them, or "
-                "give it ccn.Pack.of(graphs).without_edge_features()",
+                f"the graphs have edge features of width {width}, which this network ignores; make it with "
+                f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] to read them, "
+                "or give it ccn.Pack.of(graphs).without_edge_features()",
                 stacklevel=4,
             )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
