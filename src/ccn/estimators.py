@@ -1,8 +1,8 @@
 """The scikit-learn interface: a classifier and a regressor for molecules and graphs, by any method.
 
-Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs, on a data
-frame with a column of SMILES, or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
-never changed, what is learned has names that end in an underscore.
+Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs, on a
+data frame with a column of SMILES, or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are
+given to the constructor and never changed, what is learned has names that end in an underscore.
 """
 
 from __future__ import annotations
@@ -150,10 +150,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             time_limit=self.time_limit,
             verbose=bool(self.verbose),
         )
+        about = {"single": targets.single, "smiles_column": column}
         with torch_threads(self.n_jobs):
-            self.model_, self.outcome_ = fit(
-                method, examples, execution, {"single": targets.single, "smiles_column": column}
-            )
+            self.model_, self.outcome_ = fit(method, examples, execution, about)
         self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
         self._learned()
         return self

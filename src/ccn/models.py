@@ -123,7 +123,7 @@ class CCN(nn.Module):
         if not isinstance(contractions, str) and all(
             isinstance(c, Contraction) or (isinstance(c, str) and c not in PRESETS) for c in contractions
         ):
-            contractions = [contractions] * levels  # type: ignore[list-item]  # one choice for all levels
+            contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:
@@ -171,8 +171,8 @@ class CCN(nn.Module):
             self._ignores_edges = False
             warnings.warn(
                 f"the graphs have edge features of width {width}, which this network ignores; make it with "
-                f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] to read them, "
-                "or give it ccn.Pack.of(graphs).without_edge_features()",
+                f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] "
+                "to read them, or give it ccn.Pack.of(graphs).without_edge_features()",
                 stacklevel=4,
             )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):

@@ -31,14 +31,9 @@ from ccn.errors import DataError
 from ccn.graphs.ragged import Int
 
 __all__ = [
-    "COLUMN_OPTIONS",
-    "MOLECULE_OPTIONS",
-    "Schema",
-    "dataset_of_molecules",
-    "find_schema",
-    "read_molecules",
+    "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules",
     "smiles_columns",
-]
+]  # fmt: skip
 
 COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
 """Options of :func:`find_schema`."""

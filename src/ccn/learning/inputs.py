@@ -153,9 +153,7 @@ def column_of(things: Any, usual: str | None = None) -> tuple[Any, str | None, l
         found = smiles_columns(names, lambda i: (c for c in things[columns[i]] if isinstance(c, str)))
     if not found:
         shown = ", ".join(map(repr, names[:10])) + (".." if len(names) > 10 else "")
-        raise ConfigurationError(
-            f"no column of SMILES among {shown}; give that of the molecules, such as X[['smiles']]"
-        )
+        raise ConfigurationError(f"no column of SMILES among {shown}; give one of molecules, such as X[['smiles']]")
     chosen = names[found[0]]
     if len(found) > 1 or names.count(chosen) > 1:
         several = ", ".join(repr(name) for i, name in enumerate(names) if i in found or name == chosen)
