@@ -191,10 +191,10 @@ def test_errors_name_the_argument() -> None:
         (ConfigurationError, "nonlinearity", lambda: ccn.CCN(1, nonlinearity="sigmoidal")),
         (ConfigurationError, "norm", lambda: ccn.CCN(1, norm="instance")),
         (ConfigurationError, "dropout", lambda: ccn.CCN(1, dropout=1.0)),
-        (ConfigurationError, "no contraction", lambda: ccn.CCN(1, order=[0, 2, 2], adjacency=False)),
+        (ConfigurationError, "1 to order 2", lambda: ccn.CCN(1, order=[0, 2, 2], adjacency=False)),
         (ConfigurationError, "'graph' or 'vertex'", lambda: ccn.CCN(1).embed([loop_free], per="edge")),  # type: ignore[arg-type]
         (SchemeError, "levels=1", lambda: ccn.CCN(1, levels=1, scheme=Balls((0, 1, 2)))([loop_free])),
-        (SchemeError, "not a ccn.Scheme", lambda: ccn.CCN(1, scheme=lambda g: None)([loop_free])),  # type: ignore[arg-type]
+        (SchemeError, "ccn.Scheme", lambda: ccn.CCN(1, scheme=lambda g: None)([loop_free])),  # type: ignore[arg-type]
         (ConfigurationError, "node 9", lambda: ccn.CCN(1).activations([loop_free])[1].node(9)),
     ]
     for kind, message, call in cases:
@@ -300,7 +300,7 @@ def test_children_of_different_heights_need_one_order_and_the_error_names_node_a
 
     graph = ccn.Graph([(0, 1)], n=3)
     assert ccn.CCN(1, scheme=scheme)([graph]).shape == (1, 1)
-    with pytest.raises(SchemeError, match="node 0 of level 2 has the child 2 of level 0"):
+    with pytest.raises(SchemeError, match=r"node 0 of level 2 .*child 2 of level 0"):
         ccn.CCN(1, scheme=scheme, order=[1, 2, 2])([graph])
 
 

@@ -39,6 +39,7 @@ from ccn.learning.settings import Features
 from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
 from ccn.learning.task import Floats
 from ccn.methods.method import Method, fit
+from ccn.methods.network import FittedNetworks
 from ccn.methods.registry import make_method
 from ccn.training.execution import Execution, Machine, torch_threads
 from ccn.training.recipe import Recipe, from_dict
@@ -158,8 +159,10 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _ignores_edges(self, graphs: Pack) -> bool:
-        """Whether features of edges that were given, not those of bonds, are ignored; with a warning."""
-        if not graphs.edge_width or self.model_.fitted.reads_edges or self.model_.inputs.molecules is not None:
+        """Whether a network ignores features of edges that were given, not those of bonds; with a warning."""
+        fitted = self.model_.fitted
+        reads = fitted.reads_edges or not isinstance(fitted, FittedNetworks)
+        if reads or not graphs.edge_width or fitted.inputs.molecules is not None:
             return False
         warnings.warn(
             f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit "

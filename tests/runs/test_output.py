@@ -81,7 +81,7 @@ def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, tabl
 
 
 def test_other_formats_are_refused(model: Path, table: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"as \.parquet, \.csv, \.tsv or \.npy"):
+    with pytest.raises(ConfigurationError, match=r"\.parquet, \.csv, \.tsv or \.npy"):
         embed_file(model, str(table), tmp_path / "e.xlsx")
 
 
