@@ -200,7 +200,9 @@ def test_several_targets_with_missing_ones() -> None:
     y[5] = np.nan
     made = _regressor().fit(SMILES, y)
     assert made.predict(SMILES).shape == (35, 2)
-    middle, ends = made.predict(SMILES, return_interval=0.5)
+    with pytest.warns(UserWarning, match="0 for y0:"):  # calibration rows
+        middle, ends = made.predict(SMILES, return_interval=0.5)
+    assert np.isfinite(ends[:, 1]).all()
     assert ends.shape == (35, 2, 2)
     assert (ends[..., 0] <= middle).all()
     assert _regressor().fit(SMILES, y[:, 1:]).predict(SMILES[:2]).shape == (2, 1)
