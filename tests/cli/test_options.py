@@ -37,6 +37,8 @@ def test_train_and_tune_have_a_flag_for_every_setting_with_help(verb: str) -> No
     ("words", "section", "values"),
     [
         (["--order", "2,2,1"], "network", {"order": (2, 2, 1)}),
+        (["--contractions", "abx,xy->ab"], "network", {"contractions": ("abx,xy->ab",)}),
+        (["--contractions", "abx,xy->ab axx,by->ab"], "network", {"contractions": ("abx,xy->ab", "axx,by->ab")}),
         (["--channels", "8"], "network", {"channels": 8}),
         (["--adjacency", "both"], "network", {"adjacency": "both"}),
         (["--adjacency", "false"], "network", {"adjacency": False}),

@@ -69,7 +69,7 @@ def test_other_features_take_the_place_of_the_old() -> None:
 
 
 def test_an_empty_choice_has_no_batch() -> None:
-    with pytest.raises(GraphError, match="at least one graph"):
+    with pytest.raises(GraphError):
         Pack.of(graphs(5)).select([]).batch()
 
 

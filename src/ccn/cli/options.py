@@ -171,7 +171,9 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def _read(text: str) -> Any:
-    """The value of a text: ``true``, ``2``, ``2,2,1``; other words are strings."""
+    """The value of a text: ``true``, ``2``, ``2,2,1``, ``abx,xy->ab axx,by->ab``; other words are strings."""
+    if "->" in text:
+        return tuple(text.split())
     if "," in text:
         return tuple(_read(part.strip()) for part in text.split(","))
     if text in ("true", "false"):

@@ -5,7 +5,7 @@ to a data set, with a remark on every row that is dropped or unusual.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,10 @@ from ccn.datasets.tables import (
 from ccn.errors import DataError
 from ccn.graphs.ragged import Int
 
-__all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules"]
+__all__ = [
+    "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules",
+    "smiles_columns",
+]  # fmt: skip
 
 COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
 """Options of :func:`find_schema`."""
@@ -105,30 +108,38 @@ def find_schema(
     return Schema(smiles, targets, weight, group, split, identifier, words, commas)
 
 
-def _smiles(table: Table, sample: Sequence[Row]) -> str:
-    """The column of SMILES."""
-    lower = {name.lower(): name for name in reversed(table.columns)}
+def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
+    """The places of the columns that may be the one of SMILES, best first: by their names, else by their cells.
+
+    One whose whole name says so is the only one. ``cells`` gives the cells of a column by its place.
+    """
+    lower = [name.lower() for name in columns]
     for name in _SMILES_NAMES:
         if name in lower:
-            return lower[name]
-    for name in table.columns:
-        if "smiles" in name.lower():
-            return name
+            return [lower.index(name)]
+    named = [i for i, name in enumerate(lower) if "smiles" in name]
+    if named:
+        return named
 
     def score(i: int) -> tuple[float, float]:
         """Share of the cells that are molecules, and their mean length; a number is none."""
-        column = [c for row in sample[:_LOOK] if (c := row.cells[i].strip())]
+        column = [c for cell in itertools.islice(cells(i), _LOOK) if (c := cell.strip())]
         if not column:
             return 0.0, 0.0
         good = [c for c in column if number(c) is None and parses(c)]
         return len(good) / len(column), sum(map(len, good)) / len(column)
 
-    scores = [score(i) for i in range(len(table.columns))]
-    best = max(range(len(scores)), key=lambda i: scores[i])
-    if scores[best][0] <= 0.5:
+    scores = [score(i) for i in range(len(columns))]
+    return sorted((i for i, s in enumerate(scores) if s[0] > 0.5), key=lambda i: scores[i], reverse=True)
+
+
+def _smiles(table: Table, sample: Sequence[Row]) -> str:
+    """The column of SMILES."""
+    found = smiles_columns(table.columns, lambda i: (row.cells[i] for row in sample))
+    if not found:
         shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
         raise DataError(f"{table.path}: no column of SMILES among {shown}; name it with smiles_column=NAME")
-    return table.columns[best]
+    return table.columns[found[0]]
 
 
 def _numeric(column: Sequence[str]) -> bool:

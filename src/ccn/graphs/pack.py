@@ -286,6 +286,11 @@ class Pack(Sequence["Graph"]):
             raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
         return self.arrays["graph_features"][self.chosen]
 
+    def without_edge_features(self) -> Pack:
+        """The same graphs without features of edges."""
+        left = ("edge_features", "edge_labels", "edge_labels_width")
+        return self._like({k: v for k, v in self.arrays.items() if k not in left}, self.chosen)
+
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with features (graphs, width) of each as a whole."""
         return self._like({**self.compact().arrays, "graph_features": features})

@@ -14,6 +14,7 @@ from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
+from ccn.datasets.molecule_tables import smiles_columns
 from ccn.datasets.molecules import Molecules, convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
@@ -21,7 +22,7 @@ from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 
-__all__ = ["Inputs", "Parsed", "as_list", "read"]
+__all__ = ["Inputs", "Parsed", "as_list", "column_of", "read"]
 
 Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
 """Graphs, their places among the rows given, and (place, reason) of the rows that could not be read."""
@@ -127,15 +128,10 @@ class Inputs:
 
 
 def as_list(things: Any) -> Sequence[Any]:
-    """Rows from whatever holds them: a list, an array, a column or a table of one column, a pack."""
+    """Rows from whatever holds them: a list, an array, a column, a data frame, a pack."""
     if isinstance(things, Pack):
         return things
-    if hasattr(things, "iloc") and getattr(things, "ndim", 1) == 2:
-        if things.shape[1] != 1:
-            raise ConfigurationError(
-                f"a table of {things.shape[1]} columns: give the column with the molecules, for example frame['smiles']"
-            )
-        things = things.iloc[:, 0]
+    things, _, _ = column_of(things)
     if isinstance(things, str) or not hasattr(things, "__len__"):
         raise ConfigurationError(
             f"{type(things).__name__} is one thing, not a list of them; give a list, for example ['CCO', 'c1ccccc1']"
@@ -146,6 +142,33 @@ def as_list(things: Any) -> Sequence[Any]:
     elif shape is not None and len(shape) != 1:
         raise ConfigurationError(f"an array of shape {tuple(shape)}: give one molecule or graph per row")
     return list(things)
+
+
+def column_of(things: Any, usual: str | None = None) -> tuple[Any, str | None, list[str]]:
+    """The column of molecules of a data frame, its name and those of the other columns; what is no frame as it is.
+
+    It is the column ``usual`` if there is one, else the only one, else found as in a file. A frame, of any library, has
+    a shape and ``columns``, and gives a column by its name.
+    """
+    if not hasattr(things, "columns") or len(getattr(things, "shape", ())) != 2:
+        name = getattr(things, "name", None) if hasattr(things, "dtype") else None
+        return things, name if isinstance(name, str) else None, []
+    columns = list(things.columns)
+    names = [str(c) for c in columns]
+    if usual in names:
+        found = [names.index(usual)]
+    elif len(names) == 1:
+        found = [0]
+    else:
+        found = smiles_columns(names, lambda i: (c for c in things[columns[i]] if isinstance(c, str)))
+    if not found:
+        shown = ", ".join(map(repr, names[:10])) + (".." if len(names) > 10 else "")
+        raise ConfigurationError(f"no column of SMILES among {shown}; give one of molecules, such as X[['smiles']]")
+    chosen = names[found[0]]
+    if len(found) > 1 or names.count(chosen) > 1:
+        several = ", ".join(repr(name) for i, name in enumerate(names) if i in found or name == chosen)
+        raise ConfigurationError(f"the columns {several} may be the SMILES; give one of them, such as X[[{chosen!r}]]")
+    return things[columns[found[0]]], chosen, [name for name in names if name != chosen]
 
 
 def read(

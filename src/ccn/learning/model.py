@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -79,25 +80,43 @@ class Model:
         return Prediction(each.mean(axis=0), each.std(axis=0))
 
     def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets)."""
+        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets).
+
+        Infinite for targets with too few calibration rows for this level; :meth:`check_interval` says which.
+        """
+        half = self.check_interval(level, warn=False).half_width(level, predicted.spread)
+        return predicted.mean - half, predicted.mean + half
+
+    def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
+        """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        half = self.calibration.half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            raise ConfigurationError(why)
+        if few and warn:
+            warnings.warn(why, stacklevel=3)
+        return self.calibration
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
         return metrics(self.task, targets, predicted.mean, each=True)
 
     def coverage(self, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
-        """The coverage of the intervals of this level and their mean width; None without intervals."""
+        """The coverage of the intervals of this level and their mean width; None without, a reason if there are too few
+        calibration rows.
+        """
         if self.calibration is None:
             return None
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            return {"level": level, "reason": why}
+        self.check_interval(level)  # a warning if some have too few
         low, high = self.interval(predicted, level)
-        there = ~np.isnan(targets)
+        there = ~np.isnan(targets) & ~np.isinf(high - low)
         inside = (low <= targets) & (targets <= high)
         width = np.where(there, high - low, np.nan)
         return {

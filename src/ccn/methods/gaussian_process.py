@@ -15,7 +15,7 @@ Files hold hashes of the parts of the training molecules and their scaled descri
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -149,9 +149,9 @@ class FittedGaussianProcess(Fitted):
         hidden = tuple(tuple(int(c) for c in of) for of in settings.pop("hidden"))
         parts = PartShares(**settings, hidden=hidden)  # type: ignore[arg-type]
         z = arrays["descriptors"]
-        views = []
-        for v in range(1 + any(hidden)):
-            views.append([_bag(arrays, f"{v}.{level}", len(z)) for level in range(parts.levels + 1)])
+        views = [
+            [_bag(arrays, f"{v}.{level}", len(z)) for level in range(parts.levels + 1)] for v in range(1 + any(hidden))
+        ]
         processes = []
         for t, (share, noise) in enumerate(zip(data["shares"], data["noises"], strict=True)):
             rows, alpha, mean, slope = (arrays[f"{name}{t}"] for name in ("rows", "alpha", "mean", "slope"))

@@ -92,14 +92,16 @@ def report(
             parts.append(overlap_text(same, found["graphs"][part], f"{part} "))
     if drawn:
         parts.append("![losses, and predictions on the test part](report.png)")
-    interval = found.get("interval")
-    if interval:
+    interval = found.get("interval") or {}
+    if "reason" in interval:
+        parts.append(f"No intervals: {interval['reason']}.")
+    elif interval:
         width = ", ".join(f"{name} {figure(w)}" for name, w in interval["mean_width"].items())
         parts.append(
             f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets of "
             f"{interval['rows']} test rows; mean width: {width}."
         )
-    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * bool(interval)
+    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * ("coverage" in interval)
     parts += [
         "## Training",
         f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",

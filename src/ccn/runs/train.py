@@ -117,7 +117,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     compared = None if predicted is None else (known, predicted.mean)
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+        level = LEVEL if "coverage" in (found["interval"] or {}) else None
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: a run with a model file is complete.
@@ -133,9 +134,8 @@ def _what(data: Dataset) -> str:
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
 
 
-def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
     """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
-    level = None if model.calibration is None else LEVEL
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
     kept = {name: column for name, column in columns.items() if column is not None}

@@ -45,7 +45,9 @@ class Network(Checked):
     levels: int = setting(2, "Number of levels.", least=0)
     channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.", least=1)
     growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.", above=0)
-    contractions: Any = setting("distinct", "Contractions: distinct, all, paper10 or complete.")
+    contractions: Any = setting(
+        "distinct", "Contractions: distinct, all, paper10, complete, or a list: 'abx,xy->ab axx,by->ab'."
+    )
     adjacency: bool | Literal["both"] = setting(True, "Product with the adjacency matrix: true, false or both.")
     own: bool = setting(False, "Add the previous activation of each vertex.")
     edge_features: bool = setting(False, "Use edge features as further channels of the adjacency matrix.")
