@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 from ccn.learning.conformal import Calibration, calibrate
 from ccn.learning.examples import Examples
-from ccn.learning.fitted import Fitted
+from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
 from ccn.learning.seen import SEEN, Seen
@@ -25,23 +26,6 @@ from ccn.learning.task import Floats, Task
 __all__ = ["LEVEL", "Model", "Prediction"]
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Predictions of some graphs, computed once and passed on.
-
-    Attributes:
-        mean: (graphs, columns) the mean over the members of an ensemble.
-        spread: (graphs, columns) their standard deviation.
-    """
-
-    mean: Floats
-    spread: Floats
-
-    def select(self, rows: NDArray[Any]) -> Prediction:
-        """Those of some rows, by their numbers or a mask."""
-        return Prediction(self.mean[rows], self.spread[rows])
 
 
 @dataclass(frozen=True)
@@ -76,8 +60,7 @@ class Model:
 
     def predict(self, graphs: Pack) -> Prediction:
         """Predictions in the targets' units, or probabilities."""
-        each = self.fitted.predict(graphs)
-        return Prediction(each.mean(axis=0), each.std(axis=0))
+        return self.fitted.prediction(graphs)
 
     def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
         """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets).
@@ -197,6 +180,14 @@ class Model:
         return replace(
             made, calibration=calibrate(examples.targets[examples.split.calibration], kept.mean, kept.spread, floor)
         )
+
+    def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction) -> Model:
+        """The same for a method that has predicted its rows out of fold: these count as validation and calibrate."""
+        targets = examples.targets[rows]
+        made = replace(self, about={**self.about, "metrics": {"validation": self.metrics(targets, predicted)}})
+        if self.task.kind != "regression":
+            return made
+        return replace(made, calibration=calibrate(targets, predicted.mean, predicted.spread, self._floor(predicted)))
 
     def _floor(self, usual: Prediction | None) -> Sequence[float]:
         """Half of the usual spread of an ensemble: allowed for where its members agree."""

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
 from ccn.files import digest
+from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, fingerprint
-from ccn.learning.fitted import Fitted
+from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
 from ccn.learning.seen import Seen
@@ -36,6 +37,8 @@ class Outcome:
         members: how the training of each network ended.
         history: for each network the figures of its epochs.
         earlier: seconds of training that were done before this fit resumed it.
+        leaderboard: of a method of several, the metrics of each on held-out rows.
+        held: rows, and predictions of them that were made out of fold; such a method needs no other held-out rows.
     """
 
     fitted: Fitted
@@ -43,6 +46,8 @@ class Outcome:
     members: Sequence[Mapping[str, Any]] = ()
     history: Sequence[Sequence[Mapping[str, float]]] = ()
     earlier: float = 0.0
+    leaderboard: Sequence[Mapping[str, Any]] = ()
+    held: tuple[Int, Prediction] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +155,7 @@ def fit(
         "fingerprint": fingerprint(graphs, examples.targets[examples.train]),
         "chosen": outcome.chosen,
         "members": outcome.members,
+        **({"leaderboard": list(outcome.leaderboard)} if outcome.leaderboard else {}),
         **(about or {}),
     }
     seen = None
@@ -157,4 +163,6 @@ def fit(
         salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
         seen = Seen.of(examples.molecules, examples.split, salt)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
+    if outcome.held is not None:
+        return model.cross_validated(examples, *outcome.held), outcome
     return model.held_out(examples), outcome

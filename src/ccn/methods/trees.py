@@ -29,7 +29,7 @@ from ccn.training.execution import Execution
 
 __all__ = ["BoostedTrees", "FittedTrees", "Trees"]
 
-WHOLE = "full+morgan+avalon+erg+descriptors"
+WHOLE = "full+morgan+erg+descriptors"
 """What trees and other methods of tables read of a molecule."""
 _TOGETHER = 1 << 20  # rows times trees that are followed at a time
 

@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ccn.datasets import Dataset, load, options_of
+from ccn.datasets.dealing import groups_of, join_groups, scaffold_groups
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
 
@@ -101,7 +105,25 @@ def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
     parts = split.labelled(known)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
-    return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    examples = Examples.of_dataset(data, parts)
+    return split, replace(examples, class_weight=config.data.class_weight, groups=_fold_groups(data, config, split))
+
+
+def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
+    """Rows that folds of the training part keep together, as the split keeps them: scaffolds, groups, molecules.
+
+    A split by column counts as one by scaffold if no scaffold is in two of its parts.
+    """
+    if data.canonical is None:
+        return None if data.groups is None else groups_of(data.groups)
+    scaffolds = scaffold_groups(data.canonical)
+    part = np.zeros(len(data), dtype=np.int64)
+    part[split.test] = 1
+    apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
+    if config.splitting.split == "scaffold" or (apart and len(split.test)):
+        return scaffolds
+    held = [groups_of(data.canonical)]
+    return join_groups(*held, *([] if config.data.group_column is None else [groups_of(data.groups)]))
 
 
 def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
