@@ -13,13 +13,20 @@ __all__ = ["setting"]
 T = TypeVar("T")
 
 
-def setting(default: T, help: str, *, flags: tuple[str, ...] | None = None) -> T:  # noqa: A002 (argparse's word)
+def setting(
+    default: T,
+    help: str,  # noqa: A002 (argparse's word)
+    *,
+    flags: tuple[str, ...] | None = None,
+    commas: bool = False,
+) -> T:
     """A field of a dataclass with its help.
 
     Args:
         default: of the field.
         help: one short line for the command line.
         flags: names of the flag; by default that of the field. Empty for a setting of configuration files only.
+        commas: the flag takes several names with commas between them; quotes around a name keep its own.
 
     Example:
         >>> from dataclasses import dataclass, fields
@@ -29,4 +36,4 @@ def setting(default: T, help: str, *, flags: tuple[str, ...] | None = None) -> T
         >>> Sgd().momentum, fields(Sgd)[0].metadata["help"]
         (0.9, 'SGD momentum.')
     """
-    return field(default=default, metadata={"help": help, "flags": flags})
+    return field(default=default, metadata={"help": help, "flags": flags, "commas": commas})

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ccn.chemistry.fingerprints import fingerprint_row
-from ccn.chemistry.properties import molecule_features
+from ccn.chemistry.fingerprints import columns_of, fingerprint_row, molecule_columns
+from ccn.chemistry.properties import SETS, molecule_features
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.graphs import read_lines
+from ccn.datasets.molecule_tables import extra_fault
 from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
@@ -33,6 +35,7 @@ class Inputs:
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
+        columns: the numeric columns of a table that stand behind the features of the molecule as a whole.
     """
 
     molecules: str | None = None
@@ -40,14 +43,28 @@ class Inputs:
     vertices: VertexFeatures = field(default_factory=lambda: vertex_features("given"))
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of_dataset(cls, data: Dataset) -> Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            return cls(how["features"], how["hydrogens"])
+            return cls(how["features"], how["hydrogens"], columns=tuple(how.get("extra_columns", ())))
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
+
+    @property
+    def _fingerprints(self) -> tuple[str, ...]:
+        return () if self.molecules is None else molecule_features(self.molecules).fingerprints
+
+    @property
+    def graph_names(self) -> tuple[str, ...]:
+        """The names of the columns of :attr:`ccn.Pack.graph_features`, such as ``descriptors.MolWt``."""
+        return molecule_columns(self._fingerprints, self.columns)
+
+    def columns_of(self) -> dict[str, slice]:
+        """Where each of the features of the molecule as a whole stands in them; ``columns`` are those of the table."""
+        return columns_of(self._fingerprints, self.columns)
 
     def fit(self, vertices: Any, graphs: Pack) -> Inputs:
         """The same with a definition of vertex features, fitted on the training graphs."""
@@ -61,6 +78,8 @@ class Inputs:
         if isinstance(things, Dataset):
             graphs = self.align(things)
         else:
+            if self.columns and not isinstance(things, Pack):
+                raise self._without_columns()
             graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
@@ -69,25 +88,54 @@ class Inputs:
         self.vertices.rows(graphs.select([0]))
         return graphs
 
-    def parse(self, texts: Sequence[str], bonds: bool = True) -> Parsed:
+    def _without_columns(self) -> ConfigurationError:
+        return ConfigurationError(
+            f"the model reads the columns {', '.join(self.columns)} beside the molecule; give a table that has them, "
+            f"in Python ccn.datasets.load(path, extra_columns={list(self.columns)})"
+        )
+
+    def parse(
+        self, texts: Sequence[str], bonds: bool = True, columns: NDArray[np.floating[Any]] | None = None
+    ) -> Parsed:
         """Graphs from SMILES, or from lines of JSON, with a reason for each row that is none.
 
-        Without ``bonds`` the properties of bonds are left out, for methods that do not read them.
+        Without ``bonds`` the properties of bonds are left out, for methods that do not read them. ``columns`` (rows,
+        columns) are the numbers in the columns of the table, NaN where there is none.
         """
         if self.molecules is None:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
         made = convert(texts, properties if bonds else replace(properties, bond=()))
-        return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
+        pack, good, bad = made.pack, made.good, made.bad
+        if self.columns:
+            if columns is None:
+                raise self._without_columns()
+            faults = [extra_fault(self.columns, row) for row in columns[good].tolist()]
+            bad = bad + [(i, why) for i, why in zip(good.tolist(), faults, strict=True) if why]
+            kept = np.array([not why for why in faults], dtype=bool)
+            pack, good = pack.select(kept), good[kept]
+            pack = pack.with_more_graph_features(columns[good])
+        return (pack if len(pack) else None), good.tolist(), bad
 
     def align(self, data: Dataset) -> Pack:
         """The graphs of a data set with the columns of training, matched by name.
 
-        A label that training did not have is a row of zeros; columns without names are left as they are.
+        A label that training did not have is a row of zeros; columns without names are left as they are. Features of
+        graphs as a whole must all be there.
         """
         pack, arrays = data.pack, dict(data.pack.arrays)
-        changed = False
+        theirs, changed = Inputs.of_dataset(data), False
+        if (theirs.molecules, theirs.columns) != (self.molecules, self.columns) and self.graph_names:
+            changed, given = True, theirs.graph_names
+            place = {name.lower(): i for i, name in enumerate(given)} | {name: i for i, name in enumerate(given)}
+            found = [place.get(name, place.get(name.lower(), -1)) for name in self.graph_names]
+            if -1 in found:
+                raise ConfigurationError(
+                    f"{data.name}: read without {self.graph_names[found.index(-1)]!r}, which the model reads; load it "
+                    f"with features={self.molecules!r}, extra_columns={list(self.columns)}"
+                )
+            arrays["graph_features"] = arrays["graph_features"][:, found]
         for key, names, wanted in (
             ("features", data.vertex_names, self.vertex_names),
             ("edge_features", data.edge_names, self.edge_names),
@@ -105,14 +153,18 @@ class Inputs:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         names = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
-        return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
+        out = {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
+        if self.molecules is not None and self.molecules.partition("+")[0] in SETS:
+            out["properties"] = molecule_features(self.molecules).to_json()
+        return {**out, "columns": list(self.columns)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Inputs:
         """What :meth:`to_dict` wrote."""
         if data["molecules"] is not None:
-            molecule_features(data["molecules"])  # an error now if this version does not know the set
-        names = (tuple(data.get(key, ())) for key in ("vertex_names", "edge_names"))
+            # An error now if this version does not know the set, or has other columns for it.
+            molecule_features({**data.get("properties", {}), "name": data["molecules"]})
+        names = (tuple(data.get(key, ())) for key in ("vertex_names", "edge_names", "columns"))
         return cls(data["molecules"], bool(data["hydrogens"]), vertex_features(data["vertices"]), *names)
 
 
@@ -151,16 +203,18 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
         return _of_smiles(rows, molecules, hydrogens, n_jobs), True
+    properties = molecule_features(molecules)
     made: list[Graph] = []
+    wholes = []
     for i, row in enumerate(rows):
         try:
             made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
+            if kinds[i] and properties.fingerprints:
+                wholes.append(fingerprint_row(properties.fingerprints, row))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
-    pack, properties = Pack.of(made), molecule_features(molecules)
-    if all(kinds) and properties.fingerprints:
-        pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in rows]))
-    return pack, all(kinds)
+    pack = Pack.of(made)
+    return (pack.with_graph_features(np.stack(wholes)) if wholes else pack), all(kinds)
 
 
 def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:

@@ -59,6 +59,9 @@ class Data:
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
     id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    extra_columns: tuple[str, ...] = setting(
+        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+    )
     task: Literal["classification", "regression"] | None = setting(
         None, "Detected by default: strings and a few integers are classes."
     )

@@ -37,7 +37,8 @@ def evaluate_on(
     if "features" in options and inputs.molecules is None:
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
     kind = "regression" if model.task.kind == "regression" else "classification"
-    how = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    how: dict[str, Any] = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    how["extra_columns"] = inputs.columns or None
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))

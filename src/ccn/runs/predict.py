@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ccn.chemistry.smiles import parses
-from ccn.datasets.molecule_tables import find_schema
-from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
+from ccn.datasets.molecule_tables import Schema, find_schema
+from ccn.datasets.tables import Chunk, Table, lines_table, open_table, suffix_of
 from ccn.errors import ConfigurationError
 from ccn.files import file_digest
 from ccn.learning import model_file
@@ -102,14 +104,14 @@ def _source_table(source: str, graphs: bool) -> Iterator[Table]:
         yield table
 
 
-def _place(table: Table, model: Model, named: str | None) -> int:
-    """The number of the column with the SMILES; graphs have one column."""
+def _schema(table: Table, model: Model, named: str | None) -> Schema:
+    """The column of SMILES and those that the model reads beside it; graphs have one column."""
     if model.inputs.molecules is None:
-        return 0
+        return Schema(table.columns[0])
     trained = model.about.get("smiles_column")
     if named is None and trained in table.columns:
         named = trained
-    return find_column(table, find_schema(table, smiles_column=named, target_columns=()).smiles, "smiles_column")
+    return find_schema(table, smiles_column=named, target_columns=(), extra_columns=model.inputs.columns)
 
 
 def _workers(
@@ -184,7 +186,8 @@ def _answer_file(model_at: str | Path, source: str, output: str | Path, question
     began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
         read = stack.enter_context(_source_table(source, model.inputs.molecules is None))
-        place = _place(read, model, options.smiles_column)
+        schema = _schema(read, model, options.smiles_column)
+        place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
         key: dict[str, Any] = {
             "model": digest,
             "input": _stamp(source),
@@ -207,7 +210,9 @@ def _answer_file(model_at: str | Path, source: str, output: str | Path, question
             rows = itertools.islice(itertools.chain.from_iterable(read.chunks()), before, None)
             while together := list(itertools.islice(rows, options.chunk)):
                 waiting.append(together)
-                yield ["" if row.fault else row.cells[place].strip() for row in together]
+                texts = ["" if row.fault else row.cells[place].strip() for row in together]
+                numbers = [schema.extra_numbers([row.cells[i] for i in extra]) for row in together] if extra else None
+                yield texts, None if numbers is None else np.array(numbers, dtype=np.float32)
 
         for values, reasons in run(ask()):
             rows = waiting.popleft()
