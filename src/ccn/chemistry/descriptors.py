@@ -1,8 +1,9 @@
 """RDKit's descriptors of a molecule, without the slow ones: one row of numbers, in an order that is fixed here.
 
 Names and values are RDKit's; what RDKit computes again for every name is computed once. Left out are those that are
-slow: qed, BCUT2D, Ipc, AvgIpc, SPS, BertzCT, BalabanJ, FpDensityMorgan and the extreme E-state indices; and those that
-repeat others: Chi2n to Chi4n, which nearly equal Chi2v to Chi4v, and Phi, a product of Kappa1 and Kappa2.
+slow (qed, BCUT2D, Ipc, AvgIpc, SPS, BertzCT, BalabanJ, FpDensityMorgan, Chi3 and Chi4, the extreme E-state indices,
+three kinds of fragments) and those that repeat others: Chi2n is nearly Chi2v, Phi a product of Kappa1 and Kappa2. A
+molecule of ZINC takes about 0.9 ms, all 217 of RDKit take 4.4 ms (processor time of one core that was busy otherwise).
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ _ATOMS = (
 _CRIPPEN = ("MolLogP", "MolMR")
 _BINS = {"PEOE_VSA": 14, "SMR_VSA": 10, "SlogP_VSA": 12, "EState_VSA": 11, "VSA_EState": 10}
 _SINGLE = (
-    "MolWt", "HeavyAtomMolWt", "ExactMolWt", "Chi0n", "Chi0v", "Chi1n", "Chi1v", "Chi2v", "Chi3v", "Chi4v",
-    "HallKierAlpha", "Kappa1", "Kappa2", "Kappa3", "LabuteASA", "TPSA", "FractionCSP3", "HeavyAtomCount", "NHOHCount",
-    "NOCount", "NumAliphaticCarbocycles", "NumAliphaticHeterocycles", "NumAliphaticRings", "NumAmideBonds",
+    "MolWt", "HeavyAtomMolWt", "ExactMolWt", "Chi0n", "Chi0v", "Chi1n", "Chi1v", "Chi2v", "HallKierAlpha", "Kappa1",
+    "Kappa2", "Kappa3", "LabuteASA", "TPSA", "FractionCSP3", "HeavyAtomCount", "NHOHCount", "NOCount",
+    "NumAliphaticCarbocycles", "NumAliphaticHeterocycles", "NumAliphaticRings", "NumAmideBonds",
     "NumAromaticCarbocycles", "NumAromaticHeterocycles", "NumAromaticRings", "NumAtomStereoCenters",
     "NumBridgeheadAtoms", "NumHAcceptors", "NumHDonors", "NumHeteroatoms", "NumHeterocycles", "NumRotatableBonds",
     "NumSaturatedCarbocycles", "NumSaturatedHeterocycles", "NumSaturatedRings", "NumSpiroAtoms",
@@ -39,11 +40,10 @@ _SINGLE = (
     "fr_aryl_methyl", "fr_azide", "fr_azo", "fr_barbitur", "fr_benzene", "fr_benzodiazepine", "fr_bicyclic", "fr_diazo",
     "fr_dihydropyridine", "fr_epoxide", "fr_ester", "fr_ether", "fr_furan", "fr_guanido", "fr_halogen", "fr_hdrzine",
     "fr_hdrzone", "fr_imidazole", "fr_imide", "fr_isocyan", "fr_isothiocyan", "fr_ketone", "fr_ketone_Topliss",
-    "fr_lactam", "fr_lactone", "fr_methoxy", "fr_morpholine", "fr_nitrile", "fr_nitro", "fr_nitro_arom",
-    "fr_nitro_arom_nonortho", "fr_nitroso", "fr_oxazole", "fr_oxime", "fr_para_hydroxylation", "fr_phenol",
-    "fr_phenol_noOrthoHbond", "fr_phos_acid", "fr_phos_ester", "fr_piperdine", "fr_piperzine", "fr_priamide",
-    "fr_prisulfonamd", "fr_pyridine", "fr_quatN", "fr_sulfide", "fr_sulfonamd", "fr_sulfone", "fr_term_acetylene",
-    "fr_tetrazole", "fr_thiazole", "fr_thiocyan", "fr_thiophene", "fr_unbrch_alkane", "fr_urea",
+    "fr_lactam", "fr_lactone", "fr_methoxy", "fr_morpholine", "fr_nitrile", "fr_nitro", "fr_nitro_arom", "fr_nitroso",
+    "fr_oxazole", "fr_oxime", "fr_phenol", "fr_phos_acid", "fr_phos_ester", "fr_piperdine", "fr_piperzine",
+    "fr_priamide", "fr_prisulfonamd", "fr_pyridine", "fr_quatN", "fr_sulfide", "fr_sulfonamd", "fr_sulfone",
+    "fr_term_acetylene", "fr_tetrazole", "fr_thiazole", "fr_thiocyan", "fr_thiophene", "fr_unbrch_alkane", "fr_urea",
 )  # fmt: skip
 
 DESCRIPTORS = (*_SINGLE, *_CRIPPEN, *_ATOMS, *(f"{name}{i}" for name, n in _BINS.items() for i in range(1, n + 1)))
@@ -80,51 +80,45 @@ def descriptor_row(mol: Any) -> NDArray[np.float32]:
         >>> from rdkit import Chem
         >>> row = descriptor_row(Chem.MolFromSmiles("CCO"))
         >>> row.shape, round(float(row[DESCRIPTORS.index("MolWt")]), 2)
-        ((192,), 46.07)
+        ((187,), 46.07)
     """
-    from rdkit.Chem import GetFormalCharge
-    from rdkit.Chem.rdMolDescriptors import PEOE_VSA_, SMR_VSA_, CalcCrippenDescriptors, SlogP_VSA_
+    from rdkit.Chem import AddHs, GetDistanceMatrix, GetFormalCharge
+    from rdkit.Chem.EState.EState_VSA import estateBins, vsaBins
+    from rdkit.Chem.MolSurf import chgBins, logpBins, mrBins
+    from rdkit.Chem.rdMolDescriptors import _CalcCrippenContribs, _CalcLabuteASAContribs
+    from rdkit.Chem.rdPartialCharges import ComputeGasteigerCharges
 
+    singles = [read(mol) for read in _readers()]
     atoms = [mol.GetAtomWithIdx(i) for i in range(mol.GetNumAtoms())]
     degree = np.array([atom.GetDegree() for atom in atoms], dtype=np.float64)
     hydrogens = np.array([atom.GetTotalNumHs() for atom in atoms])
     outer, shell = np.array([_shell(atom.GetAtomicNum()) for atom in atoms]).T
-    singles = [read(mol) for read in _readers()]
     electrons = [(outer + hydrogens).sum() - GetFormalCharge(mol), sum(a.GetNumRadicalElectrons() for a in atoms)]
-    of_atoms = [*electrons, *_chi(mol, degree), *_charges(mol, atoms)]
-    # An atom without neighbours has no intrinsic state.
-    intrinsic = np.divide(4 / shell**2 * (outer - hydrogens) + 1, degree, out=np.zeros(len(atoms)), where=degree > 0)
-    binned = [*PEOE_VSA_(mol), *SMR_VSA_(mol), *SlogP_VSA_(mol), *_of_e_states(mol, intrinsic)]
-    row = np.array([*singles, *CalcCrippenDescriptors(mol), *of_atoms, *binned])
-    row = np.nan_to_num(row, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
-    return np.asarray(np.clip(row, -_LARGEST, _LARGEST), dtype=np.float32)
 
-
-def _chi(mol: Any, degree: NDArray[np.float64]) -> tuple[float, float]:
-    """Chi0 and Chi1."""
-    ends = np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in mol.GetBonds()], dtype=np.int64).reshape(-1, 2)
-    return float((degree[degree > 0] ** -0.5).sum()), float((degree[ends].prod(axis=1) ** -0.5).sum())
-
-
-def _charges(mol: Any, atoms: Sequence[Any]) -> tuple[float, float, float, float]:
-    """The largest and the smallest partial charge, and the largest and the smallest of their sizes."""
-    from rdkit.Chem.rdPartialCharges import ComputeGasteigerCharges
+    distance = GetDistanceMatrix(mol)  # 1e8 between pieces
+    i, j = np.nonzero(distance == 1)  # every bond in both directions
+    chi = (degree[degree > 0] ** -0.5).sum(), ((degree[i] * degree[j]) ** -0.5).sum() / 2
 
     ComputeGasteigerCharges(mol)
-    charges = np.array([atom.GetDoubleProp("_GasteigerCharge") for atom in atoms])
-    low, high = float(charges.min()), float(charges.max())  # NaN if one of them is
-    return high, low, max(abs(low), abs(high)), min(abs(low), abs(high))
+    charge = np.array([atom.GetDoubleProp("_GasteigerCharge") for atom in atoms])
+    low, high = charge.min(), charge.max()  # NaN if one of them is
+    charges = high, low, max(abs(low), abs(high)), min(abs(low), abs(high))
 
-
-def _of_e_states(mol: Any, intrinsic: NDArray[np.float64]) -> NDArray[np.float64]:
-    """EState_VSA and VSA_EState: surface areas of atoms by their E-state index, and these by surface area."""
-    from rdkit.Chem import GetDistanceMatrix
-    from rdkit.Chem.EState.EState_VSA import estateBins, vsaBins
-    from rdkit.Chem.rdMolDescriptors import _CalcLabuteASAContribs
-
-    # Atoms of other pieces are 1e8 bonds away, which makes no difference.
-    near = (GetDistanceMatrix(mol) + 1.0) ** -2
+    logp, refractivity = np.array(_CalcCrippenContribs(AddHs(mol))).T  # hydrogens come after the other atoms
+    near = (distance + 1) ** -2
+    # An atom without neighbours has no intrinsic state.
+    intrinsic = np.divide(4 / shell**2 * (outer - hydrogens) + 1, degree, out=np.zeros(len(atoms)), where=degree > 0)
     state = intrinsic + intrinsic * near.sum(axis=1) - near @ intrinsic
     area = np.array(_CalcLabuteASAContribs(mol)[0])
-    areas = np.bincount(np.searchsorted(estateBins, state, side="right"), area, len(estateBins) + 1)
-    return np.concatenate([areas, np.bincount(np.searchsorted(vsaBins, area, side="right"), state, len(vsaBins) + 1)])
+
+    def binned(values: NDArray[np.float64], by: NDArray[np.float64], bins: Sequence[float]) -> NDArray[np.float64]:
+        place = np.searchsorted(bins, by[: len(atoms)], side="right")
+        return np.bincount(place, values, len(bins) + 1)
+
+    areas = [
+        binned(area, *by) for by in ((charge, chgBins), (refractivity, mrBins), (logp, logpBins), (state, estateBins))
+    ]
+    crippen = logp.sum(), refractivity.sum()
+    row = np.concatenate([singles, crippen, electrons, chi, charges, *areas, binned(state, area, vsaBins)])
+    row = np.nan_to_num(row, nan=0.0, posinf=_LARGEST, neginf=-_LARGEST)
+    return np.asarray(np.clip(row, -_LARGEST, _LARGEST), dtype=np.float32)
