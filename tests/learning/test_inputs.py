@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,8 +79,8 @@ def test_columns_of_a_table_stand_behind_the_features_of_the_molecule(molecules:
     assert inputs.graph_names[place] == ("columns.T", "columns.pH")
     assert len(inputs.graph_names) == data.pack.graph_features.shape[1] == place.stop
     assert data.pack.graph_features.dtype == np.float32
-    np.testing.assert_array_equal(data.pack.graph_features[:, place], np.float32([[20, 7.5], [21, 6], [23, 5.5]]))
-    numbers = np.float32([[20, 7.5], [21, 6], [22, np.nan], [1, 2], [23, 5.5]])
+    np.testing.assert_array_equal(data.pack.graph_features[:, place], [[20, 7.5], [21, 6], [23, 5.5]])
+    numbers = np.array([[20, 7.5], [21, 6], [22, np.nan], [1, 2], [23, 5.5]], dtype=np.float32)
     graphs, good, bad = inputs.parse(["CCO", "CC", "CN", "C1", "C"], columns=numbers)
     assert graphs is not None
     assert good == [0, 1, 4]
@@ -90,7 +91,7 @@ def test_columns_of_a_table_stand_behind_the_features_of_the_molecule(molecules:
 
 
 def test_columns_that_are_missing_are_named(tmp_path: Path) -> None:
-    how = {"target_columns": "y", "features": "element"}
+    how: dict[str, Any] = {"target_columns": "y", "features": "element"}
     table = _table(tmp_path / "t.csv")
     data = ccn.datasets.load(table, extra_columns=["pH"], **how)
     inputs = Inputs.of_dataset(data).fit("given", data.pack)

@@ -113,7 +113,7 @@ def descriptor_row(mol: Any) -> NDArray[np.float32]:
 
     def binned(values: NDArray[np.float64], by: NDArray[np.float64], bins: Sequence[float]) -> NDArray[np.float64]:
         place = np.searchsorted(bins, by[: len(atoms)], side="right")
-        return np.bincount(place, values, len(bins) + 1)
+        return np.bincount(place, values, len(bins) + 1).astype(np.float64)
 
     areas = [
         binned(area, *by) for by in ((charge, chgBins), (refractivity, mrBins), (logp, logpBins), (state, estateBins))
