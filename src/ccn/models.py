@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass, bell
+from ccn.algebra.contractions import PRESETS, Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
-from ccn.engine.memory import check_memory
+from ccn.engine.memory import check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graphs.adjacency import AdjacencyChannel, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Normalised, Power, Weights
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
@@ -47,8 +48,9 @@ class CCN(nn.Module):
         levels: number of levels above the vertices.
         channels: channels of the activations; one number, or one per level 0..levels.
         contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
-            :class:`ccn.Contraction`; for all levels, or a list with one choice per level. By default
-            ``distinct``, and ``paper10`` (projections only) with ``self_product``.
+            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels,
+            or a list with one choice per level. By default ``distinct``, and ``paper10`` (projections only) with
+            ``self_product``.
         adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
             a list with one choice per level.
         own: also read the node's own activation of the level below, as the last contraction.
@@ -118,13 +120,19 @@ class CCN(nn.Module):
         # Between one-hot features (one term) and dense ones (in_features terms).
         nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
         nn.init.zeros_(self.embedding.bias)
-        if all(isinstance(c, Contraction) for c in contractions):
+        if not isinstance(contractions, Iterable):
+            raise ConfigurationError(f"contractions={contractions!r}: name a preset or list them")
+        if not isinstance(contractions, str) and all(
+            isinstance(c, Contraction) or (isinstance(c, str) and c not in PRESETS) for c in contractions
+        ):
             contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:
             if product is not True and product is not False and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
+        own_kinds = all(isinstance(c, Normalised | Power | Weights) for c in self.adjacency_channels)
+        self._ignores_edges = own_kinds or not any(products)  # until said once
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
                 self.channels[i],
@@ -161,6 +169,14 @@ class CCN(nn.Module):
             raise GraphError(
                 f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}"
             )
+        if self._ignores_edges and b.edge_features is not None and (width := b.edge_features.shape[1]):
+            self._ignores_edges = False
+            warnings.warn(
+                f"the graphs have edge features of width {width}, which this network ignores; make it with "
+                f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] "
+                "to read them, or give it ccn.Pack.of(graphs).without_edge_features()",
+                stacklevel=4,
+            )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
                 i = next(i for i, g in enumerate(b.graphs) if getattr(g, name))
@@ -191,14 +207,18 @@ class CCN(nn.Module):
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
-        return composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        warn_of_work(scheme.levels, self.orders)
+        return scheme
 
-    def _check_sizes(self, b: Batch, sizes: list[Int]) -> None:
-        """Whether these levels are not more than the network has, and fit into memory."""
+    def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
+        """Whether these levels are not more than the network has, and fit into memory; the scheme needs so many
+        ``numbers`` for the last of them.
+        """
         if len(sizes) > self.levels:
             raise SchemeError(f"the scheme has {len(sizes)} levels above the atoms, the network levels={self.levels}")
         above = slice(1, 1 + len(sizes))
-        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device)
+        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device, numbers)
 
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.

@@ -27,20 +27,20 @@ def test_rows_are_those_of_rdkit_and_belong_to_the_molecule() -> None:
     for smiles in SMILES:
         mol = Chem.MolFromSmiles(smiles)
         assert (fingerprint_row(("morgan",), mol) == generator.GetCountFingerprintAsNumPy(mol)).all()
-    pack, molecules = read(SMILES, "element+morgan", False)
+    pack, molecules, _ = read(SMILES, "element+morgan", False)
     assert molecules
     assert pack.graph_features.shape == (5, 1024)
     assert (pack.graph_features[0] == pack.graph_features[4]).all()
 
 
 def test_they_follow_the_graphs(tmp_path: Path) -> None:
-    pack, _ = read(SMILES, "element+morgan", False)
+    pack, _, _ = read(SMILES, "element+morgan", False)
     rows = pack.graph_features
     chosen = pack.select([3, 0])
     np.testing.assert_array_equal(chosen.graph_features, rows[[3, 0]])
     np.testing.assert_array_equal(chosen.compact().graph_features, rows[[3, 0]])
     np.testing.assert_array_equal(ccn.Pack.join([chosen, pack]).graph_features, rows[[3, 0, *range(5)]])
-    other, _ = read([Chem.MolFromSmiles(s) for s in SMILES], "element+morgan", False)
+    other, _, _ = read([Chem.MolFromSmiles(s) for s in SMILES], "element+morgan", False)
     np.testing.assert_array_equal(other.graph_features, rows)
     (tmp_path / "t.csv").write_text("smiles,y\n" + "".join(f"{s},{i}.5\n" for i, s in enumerate(SMILES)))
     data = ccn.datasets.load(tmp_path / "t.csv", target_columns="y", features="element+morgan")

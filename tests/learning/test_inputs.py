@@ -12,6 +12,7 @@ import pytest
 from rdkit import Chem
 
 import ccn
+from ccn.chemistry.smiles import MOST_ATOMS
 from ccn.errors import ConfigurationError, GraphError
 from ccn.learning.inputs import Inputs, as_list, read
 
@@ -46,6 +47,14 @@ def test_graphs_of_another_kind_are_refused() -> None:
         inputs.read([ccn.Graph(n=2)])
     with pytest.raises(ConfigurationError, match="molecules"):
         inputs.read(["CCO"])
+
+
+def test_the_limit_of_atoms_is_that_of_training() -> None:
+    inputs = Inputs.from_dict(Inputs("element", max_atoms=2).to_dict())
+    assert inputs.parse(["CC", "CCO"])[1] == [0]
+    with pytest.raises(GraphError, match="row 1"):
+        inputs.read(["CC", "CCO"])
+    assert Inputs.from_dict(Inputs("element", max_atoms=10**9).to_dict()).max_atoms == MOST_ATOMS
 
 
 def test_it_comes_back_from_plain_data() -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
+from ccn import Graph, Pack
 from ccn.baselines import method
+from ccn.errors import ConfigurationError
 from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.learning.inputs import read
 from ccn.methods import make_method
 from ccn.methods.covariant import network_options
-from ccn.training.recipe import RECIPES, recipe
+from ccn.training.recipe import RECIPES, Network, recipe
 
 SMILES = ["C" * i + x for i in range(1, 6) for x in "ONF"]
 
@@ -50,3 +53,10 @@ def test_A_is_left_out_where_edge_features_span_it() -> None:
     number = network_options(n, read(["CC=O"], "compact", False)[0], 1)["adjacency_channels"]
     assert one_hot == (EdgeFeatures(4),)  # one kind per bond: their sum is A
     assert number == (Weights(), EdgeFeatures(1))
+
+
+def test_a_channel_of_a_for_each_of_thousands_of_edge_labels_is_refused() -> None:
+    pack = Pack.of([Graph([(0, 1)], n=2, edge_features=[[1.0]])]).with_labels(np.array([4]), 5000, "edge_features")
+    with pytest.raises(ConfigurationError, match="5,000 columns"):
+        network_options(Network(edge_features=True), pack, 1)
+    assert network_options(Network(edge_features=False), pack, 1)["in_features"] == 1

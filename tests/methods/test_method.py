@@ -76,5 +76,5 @@ def test_what_only_networks_have_is_refused_before_anything_begins(execution: Ex
 
 def test_weights_that_a_method_would_ignore_are_refused() -> None:
     weighted = replace(examples(), weights=np.ones(40))
-    with pytest.raises(ConfigurationError, match="weigh"):
+    with pytest.raises(ConfigurationError, match="weight"):
         fit(make_method("ridge", classification=False), weighted)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from ccn.graphs.ragged import Int
 
 __all__ = [
     "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "extra_fault", "find_schema",
-    "read_molecules",
+    "read_molecules", "smiles_columns",
 ]  # fmt: skip
 
 COLUMN_OPTIONS = (
@@ -132,30 +132,38 @@ def find_schema(
     return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas)
 
 
-def _smiles(table: Table, sample: Sequence[Row]) -> str:
-    """The column of SMILES."""
-    lower = {name.lower(): name for name in reversed(table.columns)}
+def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
+    """The places of the columns that may be the one of SMILES, best first: by their names, else by their cells.
+
+    One whose whole name says so is the only one. ``cells`` gives the cells of a column by its place.
+    """
+    lower = [name.lower() for name in columns]
     for name in _SMILES_NAMES:
         if name in lower:
-            return lower[name]
-    for name in table.columns:
-        if "smiles" in name.lower():
-            return name
+            return [lower.index(name)]
+    named = [i for i, name in enumerate(lower) if "smiles" in name]
+    if named:
+        return named
 
     def score(i: int) -> tuple[float, float]:
         """Share of the cells that are molecules, and their mean length; a number is none."""
-        column = [c for row in sample[:_LOOK] if (c := row.cells[i].strip())]
+        column = [c for cell in itertools.islice(cells(i), _LOOK) if (c := cell.strip())]
         if not column:
             return 0.0, 0.0
         good = [c for c in column if number(c) is None and parses(c)]
         return len(good) / len(column), sum(map(len, good)) / len(column)
 
-    scores = [score(i) for i in range(len(table.columns))]
-    best = max(range(len(scores)), key=lambda i: scores[i])
-    if scores[best][0] <= 0.5:
+    scores = [score(i) for i in range(len(columns))]
+    return sorted((i for i, s in enumerate(scores) if s[0] > 0.5), key=lambda i: scores[i], reverse=True)
+
+
+def _smiles(table: Table, sample: Sequence[Row]) -> str:
+    """The column of SMILES."""
+    found = smiles_columns(table.columns, lambda i: (row.cells[i] for row in sample))
+    if not found:
         shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
-        raise DataError(f"{table.path}: no column of SMILES among {shown}; set smiles_column (--smiles-column)")
-    return table.columns[best]
+        raise DataError(f"{table.path}: no column of SMILES among {shown}; name it with smiles_column=NAME")
+    return table.columns[found[0]]
 
 
 def _numeric(column: Sequence[str]) -> bool:
@@ -193,9 +201,10 @@ def read_molecules(
     task: Task | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
     **options: Any,
 ) -> Dataset:
-    """Read a table of molecules: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
+    """Read a table of molecules: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz``.
 
     Columns that are not named are detected (:func:`find_schema`). Rows that cannot be used are
     listed in ``dropped``, unusual ones that are kept in ``noted``.
@@ -205,12 +214,13 @@ def read_molecules(
         name: of the data set; by default that of the file.
         task: by default classification where every target has words or a few integers, else regression.
         delimiter, header: of a text table; by default detected.
+        sheet: of an Excel file; by default the first.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
             ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs;
             ``extra_columns``, numbers that are features of the molecule as a whole; and those of
             :func:`dataset_of_molecules`.
     """
-    table = open_table(path, delimiter=delimiter, header=header)
+    table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
     schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
     return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
 
@@ -263,6 +273,7 @@ def dataset_of_molecules(
     values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
@@ -279,13 +290,14 @@ def dataset_of_molecules(
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note=f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else "",
+        note="; ".join(filter(None, (table.note, commas))),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
             "extra_columns": list(schema.extra),
+            **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
         },
         **strings,
     )

@@ -11,19 +11,23 @@ from numpy.typing import NDArray
 
 from ccn.chemistry.fingerprints import columns_of, fingerprint_row, molecule_columns
 from ccn.chemistry.properties import SETS, molecule_features
+from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
 from ccn.datasets.dataset import Dataset
+from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
-from ccn.datasets.molecule_tables import extra_fault
-from ccn.datasets.molecules import convert, pack_molecules
+from ccn.datasets.molecule_tables import extra_fault, smiles_columns
+from ccn.datasets.molecules import Molecules, convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 
-__all__ = ["Inputs", "Parsed", "as_list", "read"]
+__all__ = ["Inputs", "Parsed", "as_list", "column_of", "read"]
 
 Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
 """Graphs, their places among the rows given, and (place, reason) of the rows that could not be read."""
+_NAMES = ("vertex_names", "edge_names", "columns")
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Inputs:
         molecules: the set of properties of atoms and bonds where the inputs are molecules, else None.
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
+        max_atoms: molecules with more atoms are refused.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
         columns: the numeric columns of a table that stand behind the features of the molecule as a whole.
     """
@@ -43,6 +48,7 @@ class Inputs:
     vertices: VertexFeatures = field(default_factory=lambda: vertex_features("given"))
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    max_atoms: int = MAX_ATOMS
     columns: tuple[str, ...] = ()
 
     @classmethod
@@ -50,7 +56,8 @@ class Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            return cls(how["features"], how["hydrogens"], columns=tuple(how.get("extra_columns", ())))
+            columns = tuple(how.get("extra_columns", ()))
+            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS), columns=columns)
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
 
     @property
@@ -80,12 +87,12 @@ class Inputs:
         else:
             if self.columns and not isinstance(things, Pack):
                 raise self._without_columns()
-            graphs, molecules = read(things, self.molecules or "element", self.hydrogens, n_jobs)
+            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
                 )
-        self.vertices.rows(graphs.select([0]))
+        self.vertices(graphs.select([0]))
         return graphs
 
     def _without_columns(self) -> ConfigurationError:
@@ -106,7 +113,7 @@ class Inputs:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
-        made = convert(texts, properties if bonds else replace(properties, bond=()))
+        made = convert(texts, properties if bonds else replace(properties, bond=()), max_atoms=self.max_atoms)
         pack, good, bad = made.pack, made.good, made.bad
         if self.columns:
             if columns is None:
@@ -124,10 +131,9 @@ class Inputs:
         A label that training did not have is a row of zeros; columns without names are left as they are. Features of
         graphs as a whole must all be there.
         """
-        pack, arrays = data.pack, dict(data.pack.arrays)
-        theirs, changed = Inputs.of_dataset(data), False
+        pack, theirs = data.pack, Inputs.of_dataset(data)
         if (theirs.molecules, theirs.columns) != (self.molecules, self.columns) and self.graph_names:
-            changed, given = True, theirs.graph_names
+            given = theirs.graph_names
             place = {name.lower(): i for i, name in enumerate(given)} | {name: i for i, name in enumerate(given)}
             found = [place.get(name, place.get(name.lower(), -1)) for name in self.graph_names]
             if -1 in found:
@@ -135,28 +141,33 @@ class Inputs:
                     f"{data.name}: read without {self.graph_names[found.index(-1)]!r}, which the model reads; load it "
                     f"with features={self.molecules!r}, extra_columns={list(self.columns)}"
                 )
-            arrays["graph_features"] = arrays["graph_features"][:, found]
+            pack = pack.with_graph_features(pack.graph_features[:, found])
         for key, names, wanted in (
             ("features", data.vertex_names, self.vertex_names),
             ("edge_features", data.edge_names, self.edge_names),
         ):
             if names and wanted and names != wanted:
-                changed = True
-                place = {name: i for i, name in enumerate(names)}
-                none = np.zeros(len(arrays[key]), dtype=arrays[key].dtype)
-                columns = [arrays[key][:, place[name]] if name in place else none for name in wanted]
-                arrays[key] = np.stack(columns, axis=1)
-        if not changed:
-            return pack
-        return Pack(arrays, pack.chosen, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
+                pack = pack.matched(key, names, wanted)
+        return pack
+
+    def dense_columns(self, graphs: Pack) -> Int:
+        """The columns of ``graph_features`` that are descriptors or numbers of the user's, not fingerprints."""
+        width = 0 if "graph_features" not in graphs.arrays else graphs.arrays["graph_features"].shape[1]
+        return np.arange(max(0, width - 217), width)
+
+    def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The columns of vertices and of edges that tell mirror images and E from Z apart."""
+        return (), ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        names = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
-        out = {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
+        vertices = self.vertices.to_json()
+        out: dict[str, Any] = {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": vertices}
         if self.molecules is not None and self.molecules.partition("+")[0] in SETS:
             out["properties"] = molecule_features(self.molecules).to_json()
-        return {**out, "columns": list(self.columns)}
+        if self.max_atoms != MAX_ATOMS:
+            out["max_atoms"] = self.max_atoms
+        return out | {key: list(getattr(self, key)) for key in _NAMES}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Inputs:
@@ -164,20 +175,17 @@ class Inputs:
         if data["molecules"] is not None:
             # An error now if this version does not know the set, or has other columns for it.
             molecule_features({**data.get("properties", {}), "name": data["molecules"]})
-        names = (tuple(data.get(key, ())) for key in ("vertex_names", "edge_names", "columns"))
-        return cls(data["molecules"], bool(data["hydrogens"]), vertex_features(data["vertices"]), *names)
+        names = {key: tuple(data.get(key, ())) for key in _NAMES}
+        atoms = min(int(data.get("max_atoms", MAX_ATOMS)), MOST_ATOMS)
+        vertices = vertex_features(data["vertices"])
+        return cls(data["molecules"], bool(data["hydrogens"]), vertices, max_atoms=atoms, **names)
 
 
 def as_list(things: Any) -> Sequence[Any]:
-    """Rows from whatever holds them: a list, an array, a column or a table of one column, a pack."""
+    """Rows from whatever holds them: a list, an array, a column, a data frame, a pack."""
     if isinstance(things, Pack):
         return things
-    if hasattr(things, "iloc") and getattr(things, "ndim", 1) == 2:
-        if things.shape[1] != 1:
-            raise ConfigurationError(
-                f"a table of {things.shape[1]} columns: give the column with the molecules, for example frame['smiles']"
-            )
-        things = things.iloc[:, 0]
+    things, _, _ = column_of(things)
     if isinstance(things, str) or not hasattr(things, "__len__"):
         raise ConfigurationError(
             f"{type(things).__name__} is one thing, not a list of them; give a list, for example ['CCO', 'c1ccccc1']"
@@ -190,19 +198,58 @@ def as_list(things: Any) -> Sequence[Any]:
     return list(things)
 
 
-def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -> tuple[Pack, bool]:
-    """Graphs from SMILES, molecules or graphs of any kind, and whether they are molecules; an error names the row."""
+def column_of(things: Any, usual: str | None = None) -> tuple[Any, str | None, list[str]]:
+    """The column of molecules of a data frame, its name and those of the other columns; what is no frame as it is.
+
+    It is the column ``usual`` if there is one, else the only one, else found as in a file. A frame, of any library, has
+    a shape and ``columns``, and gives a column by its name.
+    """
+    if not hasattr(things, "columns") or len(getattr(things, "shape", ())) != 2:
+        name = getattr(things, "name", None) if hasattr(things, "dtype") else None
+        return things, name if isinstance(name, str) else None, []
+    columns = list(things.columns)
+    names = [str(c) for c in columns]
+    if usual in names:
+        found = [names.index(usual)]
+    elif len(names) == 1:
+        found = [0]
+    else:
+        found = smiles_columns(names, lambda i: (c for c in things[columns[i]] if isinstance(c, str)))
+    if not found:
+        shown = ", ".join(map(repr, names[:10])) + (".." if len(names) > 10 else "")
+        raise ConfigurationError(f"no column of SMILES among {shown}; give one of molecules, such as X[['smiles']]")
+    chosen = names[found[0]]
+    if len(found) > 1 or names.count(chosen) > 1:
+        several = ", ".join(repr(name) for i, name in enumerate(names) if i in found or name == chosen)
+        raise ConfigurationError(f"the columns {several} may be the SMILES; give one of them, such as X[[{chosen!r}]]")
+    return things[columns[found[0]]], chosen, [name for name in names if name != chosen]
+
+
+def read(
+    things: Any,
+    molecules: str,
+    hydrogens: bool,
+    n_jobs: int | None = 1,
+    max_atoms: int = MAX_ATOMS,
+    *,
+    canonical: bool = False,
+) -> tuple[Pack, bool, list[str] | None]:
+    """Graphs from SMILES, molecules or graphs of any kind, whether they are molecules, and then their canonical SMILES
+    if these are asked for; an error names the row.
+    """
     rows = as_list(things)
     if not len(rows):
         raise ConfigurationError("there are no rows; give at least one molecule or graph")
     if isinstance(rows, Pack):
-        return rows, False
+        return rows, False, None
     kinds = [isinstance(row, str) or hasattr(row, "GetAtoms") for row in rows]
     if any(kinds) and not all(kinds):
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        return _of_smiles(rows, molecules, hydrogens, n_jobs), True
+        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "canonical": canonical}
+        of_smiles = _of_smiles(rows, molecules, **how)
+        return of_smiles.pack, True, of_smiles.canonical if canonical else None
     properties = molecule_features(molecules)
     made: list[Graph] = []
     wholes = []
@@ -214,19 +261,21 @@ def read(things: Any, molecules: str, hydrogens: bool, n_jobs: int | None = 1) -
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
     pack = Pack.of(made)
-    return (pack.with_graph_features(np.stack(wholes)) if wholes else pack), all(kinds)
+    if wholes:
+        pack = pack.with_graph_features(np.stack(wholes))
+    return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
 
 
-def _of_smiles(smiles: Sequence[str], molecules: str, hydrogens: bool, n_jobs: int | None) -> Pack:
+def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:
     try:
-        made = pack_molecules(smiles, molecules, hydrogens=hydrogens, n_jobs=n_jobs, progress=False)
+        made = pack_molecules(smiles, molecules, progress=False, **how)
     except DataError as error:  # not one of them is a molecule
         raise GraphError(f"row 0 ({smiles[0]!r}): {str(error).rpartition(': ')[2]}") from None
     if made.bad:
         i, why = made.bad[0]
         more = f"; {len(made.bad) - 1} more rows are bad too" if len(made.bad) > 1 else ""
         raise GraphError(f"row {i} ({smiles[i]!r}): {why}; leave the row out or correct it{more}")
-    return made.pack
+    return made
 
 
 def _call(row: Any) -> str:

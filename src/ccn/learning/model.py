@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,9 +19,12 @@ from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
+from ccn.learning.seen import SEEN, Seen
 from ccn.learning.task import Floats, Task
 
-__all__ = ["Model", "Prediction"]
+__all__ = ["LEVEL", "Model", "Prediction"]
+
+LEVEL = 0.9  # of the intervals whose coverage is measured
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,10 @@ class Prediction:
     mean: Floats
     spread: Floats
 
+    def select(self, rows: NDArray[Any]) -> Prediction:
+        """Those of some rows, by their numbers or a mask."""
+        return Prediction(self.mean[rows], self.spread[rows])
+
 
 @dataclass(frozen=True)
 class Model:
@@ -45,6 +54,7 @@ class Model:
         fitted: what it has learned.
         calibration: of intervals; None for classification and where no rows were left for it.
         about: how it was made: version, seed, parts, metrics, fingerprint of the data, columns.
+        seen: hashes of the molecules it was made with; None where they are unknown or no molecules.
     """
 
     method: str
@@ -52,6 +62,7 @@ class Model:
     fitted: Fitted
     calibration: Calibration | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    seen: Seen | None = None
 
     @property
     def task(self) -> Task:
@@ -69,18 +80,92 @@ class Model:
         return Prediction(each.mean(axis=0), each.std(axis=0))
 
     def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets)."""
+        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets).
+
+        Infinite for targets with too few calibration rows for this level; :meth:`check_interval` says which.
+        """
+        half = self.check_interval(level, warn=False).half_width(level, predicted.spread)
+        return predicted.mean - half, predicted.mean + half
+
+    def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
+        """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        half = self.calibration.half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            raise ConfigurationError(why)
+        if few and warn:
+            warnings.warn(why, stacklevel=3)
+        return self.calibration
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
         return metrics(self.task, targets, predicted.mean, each=True)
+
+    def coverage(self, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
+        """The coverage of the intervals of this level and their mean width; None without, a reason if there are too few
+        calibration rows.
+        """
+        if self.calibration is None:
+            return None
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            return {"level": level, "reason": why}
+        self.check_interval(level)  # a warning if some have too few
+        low, high = self.interval(predicted, level)
+        there = ~np.isnan(targets) & ~np.isinf(high - low)
+        inside = (low <= targets) & (targets <= high)
+        width = np.where(there, high - low, np.nan)
+        return {
+            "level": level,
+            "coverage": float(inside[there].mean()) if there.any() else math.nan,
+            "mean_width": {
+                name: float(np.nanmean(width[:, i])) if there[:, i].any() else math.nan
+                for i, name in enumerate(self.task.targets)
+            },
+            "rows": int(there.any(axis=1).sum()),
+        }
+
+    def overlap(
+        self,
+        molecules: Sequence[str] | None,
+        targets: Floats,
+        predicted: Prediction,
+        level: float = LEVEL,
+        parts: Sequence[str] = SEEN,
+    ) -> dict[str, Any] | None:
+        """How many rows are molecules of the parts that the model was made with, and what holds without them.
+
+        Args:
+            molecules: canonical SMILES, one per row; None where the rows are no molecules.
+            targets, predicted: of the rows.
+            level: of the intervals.
+            parts: those that count.
+
+        Returns:
+            Rows of each part, a row in two of them for the first; ``exact``, false if there may be more; and if there
+            are any, ``without`` them: rows, metrics, coverage of the intervals. None if it is unknown.
+        """
+        if self.seen is None or molecules is None:
+            return None
+        found: dict[str, Any] = {}
+        new = np.ones(len(molecules), dtype=bool)
+        for part, rows in self.seen.parts(molecules).items():
+            if part in parts:
+                found[part] = int((rows & new).sum())
+                new &= ~rows
+        found["exact"] = self.seen.exact
+        if not new.all():
+            kept, known = predicted.select(new), targets[new]
+            found["without"] = {
+                "rows": len(known),
+                "metrics": self.metrics(known, kept),
+                "interval": self.coverage(known, kept, level),
+            }
+        return found
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """The invariant embedding, one row per graph; those of the members side by side."""
@@ -98,10 +183,14 @@ class Model:
             for part in ("validation", "calibration")
             if len(rows := getattr(examples.split, part))
         }
-        found = {
-            part: self.metrics(examples.targets[getattr(examples.split, part)], p) for part, p in predicted.items()
-        }
-        made = replace(self, about={**self.about, "metrics": found})
+        about, overlap = {**self.about, "metrics": {}}, {}
+        for part, p in predicted.items():
+            rows = getattr(examples.split, part)
+            about["metrics"][part] = self.metrics(examples.targets[rows], p)
+            overlap[part] = self.overlap(examples.molecules_of(rows), examples.targets[rows], p, parts=("train",))
+        if self.seen is not None:
+            about["overlap"] = overlap
+        made = replace(self, about=about)
         if self.task.kind != "regression" or "calibration" not in predicted:
             return made
         kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ccn.settings import setting
+from ccn.settings import Checked, setting
 
 __all__ = ["Features", "Loss"]
 
@@ -14,7 +14,7 @@ Loss = Literal["mse", "mae", "huber"]
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Checked):
     """Features of vertices and edges; see :mod:`ccn.chemistry.properties` and :mod:`ccn.features.vertices`."""
 
     molecules: str = setting(

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.errors import ConfigurationError
 from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
 from ccn.learning.task import Task
@@ -19,6 +20,7 @@ from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Network, Recipe, recipe
 
 __all__ = ["Covariant", "FittedCovariant", "NamedCovariant", "network_options"]
 
+_MAX_EDGE_WIDTH = 1024  # columns of edge features that a network may have as channels of A
 _NAMED: dict[str, Recipe] = {
     "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
     "ccn-2": recipe("paper"),
@@ -80,11 +82,15 @@ class NamedCovariant(Covariant):
 
 def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
     """The arguments of :class:`ccn.CCN` for graphs of this kind."""
-    edges = graphs.arrays.get("edge_features")
     channels: tuple[Any, ...] = (Weights(),)
-    if n.edge_features and edges is not None and edges.shape[1]:
-        own = EdgeFeatures(int(edges.shape[1]))
-        channels = (own,) if "weights" not in graphs.arrays and _span_one(edges) else (Weights(), own)
+    if n.edge_features and graphs.edge_width:
+        if graphs.edge_width > _MAX_EDGE_WIDTH:
+            raise ConfigurationError(
+                f"edge features of {graphs.edge_width:,} columns, more than {_MAX_EDGE_WIDTH:,}: each is a channel of "
+                "A with weights of its own; leave them out (edge_features=False) or give fewer labels"
+            )
+        own = EdgeFeatures(graphs.edge_width)
+        channels = (own,) if "weights" not in graphs.arrays and _span_one(graphs) else (Weights(), own)
     return {
         "in_features": graphs.width,
         "out_features": outputs,
@@ -100,15 +106,15 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "adjacency_channels": channels,
         "nonlinearity": n.nonlinearity,
         "norm": n.norm,
-        "dropout": n.dropout,
+        "dropout": n.dropout or 0.0,
         "hidden": n.hidden,
         "head_norm": n.head_norm,
-        "head_dropout": n.head_dropout,
+        "head_dropout": n.head_dropout or 0.0,
     }
 
 
-def _span_one(edges: NDArray[Any]) -> bool:
+def _span_one(graphs: Pack) -> bool:
     """Whether A is a combination of the channels of edges, as where each has one kind: then it adds nothing to them."""
-    kinds = np.unique(edges, axis=0).astype(np.float64)
+    kinds = graphs.edge_kinds().astype(np.float64)
     ones = np.ones(len(kinds))
     return bool(np.allclose(kinds @ np.linalg.lstsq(kinds, ones, rcond=None)[0], ones))

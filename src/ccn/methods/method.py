@@ -12,10 +12,12 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
+from ccn.files import digest
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
+from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
 from ccn.training.execution import Execution, Machine
 from ccn.training.recipe import Recipe
@@ -69,6 +71,8 @@ class Method(ABC):
     """Whether one of the recipes with a name may be asked for."""
     reads_whole: ClassVar[bool] = False
     """Whether it reads features of graphs as a whole, and so the extra columns of a table."""
+    weighs: ClassVar[bool] = False
+    """Whether it can weigh rows and classes."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
@@ -86,7 +90,7 @@ class Method(ABC):
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         """An error about anything that would stop the fit or the saving of its model later on."""
-        if examples.class_weight is not None or examples.weights is not None:
+        if not self.weighs and (examples.class_weight is not None or examples.weights is not None):
             raise ConfigurationError(f"method {self.name}: it weighs neither rows nor classes; leave out their weights")
         if replace(execution.machine, device="cpu") != Machine():
             raise ConfigurationError(
@@ -155,5 +159,9 @@ def fit(
         "members": outcome.members,
         **(about or {}),
     }
-    model = Model(method.name, method.settings_given(), outcome.fitted, about=known)
+    seen = None
+    if examples.molecules is not None:  # the same data and seed give the same salt, and so the same file
+        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
+        seen = Seen.of(examples.molecules, examples.split, salt)
+    model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
     return model.held_out(examples), outcome

@@ -65,6 +65,7 @@ class FittedNetworks(Fitted):
     def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
         """What each of the functions of a batch gives for every graph."""
         ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
+        ready = ready if self.reads_edges else ready.without_edge_features()
         # Graphs of similar size together: the time of a batch goes with its largest parts.
         batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
         order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
@@ -263,15 +264,17 @@ class NetworkMethod(Method):
             chosen = self.resolved().override(**settings)
             options = self.options(examples.graphs, task, chosen, prepared)
             members = chosen.training.members
-            networks, ended = [], []
+            networks, ended, read = [], [], examples
             for member in range(members):
                 seed = self.member_seed(member)
                 net = seeded(self.fitted.module, options, seed)
+                if not self.fitted(task, examples.inputs, (net,), options).reads_edges:
+                    read = replace(examples, graphs=examples.graphs.without_edge_features())
                 folder = f"choice{number}-member{member}{suffix}" if several else f"member{member}"
                 share = None if left is None else left / ((len(tried) - at) * members - member)
                 title = _title(settings if several else {}, member, members)
                 progress = train(
-                    net, task, examples, chosen, seed=seed, execution=execution.part(folder, share), title=title
+                    net, task, read, chosen, seed=seed, execution=execution.part(folder, share), title=title
                 )
                 earlier += progress.earlier
                 left = None if left is None else max(0.0, left - progress.seconds)

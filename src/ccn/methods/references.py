@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ccn.errors import DependencyError
@@ -182,7 +181,7 @@ def patches(pack: Pack, width: int, size: int) -> Pack:
     """Every graph as ``width`` vertices without edges, each with the concatenated features of its patch."""
     igraph = _needed("igraph", "PSCN needs igraph", "baselines")
     a = pack.compact().arrays
-    rows: NDArray[Any] = a["features"]
+    rows = pack.features
     _, label = np.unique(rows, axis=0, return_inverse=True)
     label = label.reshape(-1)
     index = np.full((len(pack), width, size), len(rows), dtype=np.int64)
@@ -308,4 +307,4 @@ class GraphIsomorphismNetwork(NetworkMethod):
     own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
-        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout}
+        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout or 0.0}

@@ -154,7 +154,7 @@ def classes(graphs: Pack) -> Int:
     """(graphs,) integers, equal for graphs that are isomorphic with their vertex features; without edge features."""
     from rdkit import Chem
 
-    _, labels = np.unique(graphs.arrays["features"], axis=0, return_inverse=True)
+    _, labels = np.unique(graphs.features, axis=0, return_inverse=True)
     elements = (_FIRST + labels.reshape(-1)).tolist()
     if max(elements, default=0) > 118:
         raise DataError(f"{max(elements) - _FIRST + 1} distinct vertex labels are too many to compare graphs by")

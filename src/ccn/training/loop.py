@@ -216,7 +216,7 @@ class _Loop:
         raise TrainingError(
             f"epoch {progress.epoch}, batch {progress.batch}, step {progress.step}: the loss is {float(total):g} and "
             f"the norm of the gradient {math.nan if norm is None else float(norm):g}, at a learning rate of "
-            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning_rate, clip=1.0 "
+            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning rate, clip=1.0 "
             "or norm='batch', and look for extreme values among features and targets"
         )
 
