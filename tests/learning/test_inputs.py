@@ -125,3 +125,43 @@ def test_columns_and_names_are_part_of_the_file(tmp_path: Path) -> None:
     for key, value in {"fingerprints": {"descriptors": ["MolWt"]}, "vertex_names": ["element=C"]}.items():
         with pytest.raises(ConfigurationError, match=key):
             Inputs.from_dict({**written, "properties": {**written["properties"], key: value}})
+
+
+@pytest.mark.parametrize(
+    ("molecules", "columns", "dense"),
+    [
+        ("full+descriptors+morgan", ("pH", "T"), ("descriptors.", "columns.")),
+        ("element+morgan+erg", ("pH",), ("columns.",)),
+        ("element+avalon", (), ("none",)),
+    ],
+)
+def test_dense_columns_are_descriptors_and_those_of_the_table(
+    molecules: str, columns: tuple[str, ...], dense: tuple[str, ...]
+) -> None:
+    inputs = Inputs(molecules, columns=columns)
+    graphs = inputs.parse(SMILES, columns=np.ones((3, len(columns)), np.float32))[0]
+    assert graphs is not None
+    expected = [i for i, name in enumerate(inputs.graph_names) if name.startswith(dense)]
+    assert inputs.dense_columns(graphs).tolist() == expected
+
+
+def test_all_columns_are_dense_where_they_have_no_names() -> None:
+    bare = ccn.Pack.of([ccn.Graph([(0, 1)], n=2)])
+    for inputs in (Inputs(), Inputs("own")):
+        assert inputs.dense_columns(bare.with_graph_features(np.ones((1, 3)))).tolist() == [0, 1, 2]
+        assert inputs.dense_columns(bare).tolist() == []
+    assert Inputs("element+descriptors").dense_columns(bare).tolist() == []
+
+
+def test_stereo_columns_tell_mirror_images_apart() -> None:
+    atoms, bonds = Inputs("full+morgan").stereo_columns()
+    for pair, key, columns in (
+        (["C[C@H](N)O", "C[C@@H](N)O"], "features", atoms),
+        (["F/C=C/F", "F/C=C\\F"], "edge_features", bonds),
+    ):
+        one, other = (read([smiles], "full", False)[0].arrays[key] for smiles in pair)
+        differ = np.flatnonzero((one != other).any(axis=0)).tolist()
+        assert differ
+        assert set(differ) <= set(columns)
+    for inputs in (Inputs("atoms"), Inputs(), Inputs("own")):
+        assert inputs.stereo_columns() == ((), ())

@@ -76,6 +76,8 @@ def test_it_reads_columns_of_the_table(own: str, tmp_path: Path, capsys: pytest.
     for verb in ("predict", "evaluate"):
         with pytest.raises(ConfigurationError, match="'T'"):
             command(verb, run, tmp_path / "bare.csv", "--quiet")
+    with pytest.raises(ConfigurationError, match=r"pH, T.* table"):
+        command("predict", run, "CCO", "--quiet")
     with pytest.raises(ConfigurationError, match="pH"):
         ccn.baselines.load(run).predict(SMILES)
 

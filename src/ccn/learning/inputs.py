@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.chemistry.fingerprints import columns_of, fingerprint_row, molecule_columns
-from ccn.chemistry.properties import SETS, molecule_features
+from ccn.chemistry.fingerprints import COLUMNS, columns_of, fingerprint_row, molecule_columns
+from ccn.chemistry.properties import SETS, MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
@@ -61,6 +61,12 @@ class Inputs:
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
 
     @property
+    def _set(self) -> MoleculeFeatures | None:
+        """The properties of atoms and bonds; None without molecules, or for a set of one's own, which is not kept."""
+        known = self.molecules is not None and self.molecules.partition("+")[0] in SETS
+        return molecule_features(str(self.molecules)) if known else None
+
+    @property
     def _fingerprints(self) -> tuple[str, ...]:
         return () if self.molecules is None else molecule_features(self.molecules).fingerprints
 
@@ -86,7 +92,7 @@ class Inputs:
             graphs = self.align(things)
         else:
             if self.columns and not isinstance(things, Pack):
-                raise self._without_columns()
+                raise self.without_columns()
             graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
@@ -95,10 +101,11 @@ class Inputs:
         self.vertices(graphs.select([0]))
         return graphs
 
-    def _without_columns(self) -> ConfigurationError:
+    def without_columns(self) -> ConfigurationError:
+        """The error for molecules without the columns that the model reads beside them."""
         return ConfigurationError(
             f"the model reads the columns {', '.join(self.columns)} beside the molecule; give a table that has them, "
-            f"in Python ccn.datasets.load(path, extra_columns={list(self.columns)})"
+            "in Python through ccn.datasets.load with extra_columns"
         )
 
     def parse(
@@ -117,7 +124,7 @@ class Inputs:
         pack, good, bad = made.pack, made.good, made.bad
         if self.columns:
             if columns is None:
-                raise self._without_columns()
+                raise self.without_columns()
             faults = [extra_fault(self.columns, row) for row in columns[good].tolist()]
             bad = bad + [(i, why) for i, why in zip(good.tolist(), faults, strict=True) if why]
             kept = np.array([not why for why in faults], dtype=bool)
@@ -151,20 +158,34 @@ class Inputs:
         return pack
 
     def dense_columns(self, graphs: Pack) -> Int:
-        """The columns of ``graph_features`` that are descriptors or numbers of the user's, not fingerprints."""
-        width = 0 if "graph_features" not in graphs.arrays else graphs.arrays["graph_features"].shape[1]
-        return np.arange(max(0, width - 217), width)
+        """The columns of ``graph_features`` that are descriptors or columns of a table, not fingerprints.
+
+        All of them where their names are not known: those of graphs that are not molecules, or of a set of one's own.
+        """
+        every = np.arange(graphs.arrays["graph_features"].shape[1] if "graph_features" in graphs.arrays else 0)
+        if self._set is None:
+            return every
+        places = self.columns_of()
+        return np.concatenate(
+            [every[:0], *(every[places[name]] for name in ("descriptors", COLUMNS) if name in places)]
+        )
 
     def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The columns of vertices and of edges that tell mirror images and E from Z apart."""
-        return (), ()
+        if self._set is None:
+            return (), ()
+        atoms, bonds = self._set.vertex_names, self._set.edge_names
+        return (
+            tuple(i for i, name in enumerate(atoms) if name.startswith("chirality=")),
+            tuple(i for i, name in enumerate(bonds) if name == "stereo"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         vertices = self.vertices.to_json()
         out: dict[str, Any] = {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": vertices}
-        if self.molecules is not None and self.molecules.partition("+")[0] in SETS:
-            out["properties"] = molecule_features(self.molecules).to_json()
+        if self._set is not None:
+            out["properties"] = self._set.to_json()
         if self.max_atoms != MAX_ATOMS:
             out["max_atoms"] = self.max_atoms
         return out | {key: list(getattr(self, key)) for key in _NAMES}

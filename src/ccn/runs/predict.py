@@ -244,6 +244,8 @@ def _answer(model_at: str | Path, source: Source, output: str | Path, question: 
     began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
         read = stack.enter_context(_source_table(source, model.inputs.molecules is None, options.sheet))
+        if model.inputs.columns and not isinstance(source, str):
+            raise model.inputs.without_columns()
         schema = _schema(read, model, options.smiles_column)
         place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
         places = (place, None if schema.id is None else read.columns.index(schema.id))
