@@ -220,3 +220,21 @@ def test_words_and_grades_are_classes(tmp_path: Path) -> None:
 def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "CCO," + "9" * 5000, "CC,1.5", "CCC,2.5", "CCCC,3.5")
     assert [r.row for r in load(path).dropped] == [1]
+
+
+def test_extra_columns_are_numbers_beside_the_molecule(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles;pH;T;y\nCCO;7,5;20;1,5\nCC;acid;21;2,5\nCN;;22;3,5\nC;5,5;1e39;4,5\nO;5,5;23;4,5\n")
+    assert find_schema(open_table(path)).targets == ("pH", "T", "y")
+    assert find_schema(open_table(path), extra_columns=("pH", "t")).targets == ("y",)
+    data = read_molecules(path, extra_columns=["pH", "T"])
+    assert data.options["extra_columns"] == ["pH", "T"]
+    np.testing.assert_array_equal(data.pack.graph_features, [[7.5, 20], [5.5, 23]])
+    assert [(r.row, r.reason.partition(": ")[2]) for r in data.dropped] == [(2, "pH"), (3, "pH"), (4, "T")]
+    for names, wrong in (
+        ({"extra_columns": "y"}, "y"),
+        ({"extra_columns": ["smiles"]}, "smiles"),
+        ({"extra_columns": ["p"]}, "p"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"'{wrong}'"):
+            read_molecules(path, target_columns=["y"], **names)

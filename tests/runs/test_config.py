@@ -145,7 +145,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 TOML = {"text": '"x"', "list": "[]", "table": "{}", "integer": "-1", "number": "1e400", "nan": "nan", "truth": "true"}
 TAKES = {
     "truth": {"strict", "hydrogens", "adjacency", "own", "edge_features", "scaled"},
-    "list": {"target_columns", "fractions", "order", "channels", "hidden", "contractions"},
+    "list": {"target_columns", "extra_columns", "fractions", "order", "channels", "hidden", "contractions"},
     "integer": {"devices"},
     "text": {
         *(

@@ -6,6 +6,7 @@ The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`cc
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -99,11 +100,14 @@ def given(sections: Mapping[str, type], flags: Any) -> dict[str, dict[str, Any]]
     """The flags that were given, as values of each section of the configuration."""
     found: dict[str, dict[str, Any]] = {}
     for section, kind in sections.items():
-        for name, hint in get_type_hints(kind).items():
-            value = getattr(flags, name, None)
+        hints = get_type_hints(kind)
+        for f in fields(kind):
+            value = getattr(flags, f.name, None)
             if value is not None:
-                read = _read(value) if isinstance(value, str) and _several(hint) else value
-                found.setdefault(section, {})[name] = read
+                if f.metadata["commas"]:
+                    value = [name for part in csv.reader(value, skipinitialspace=True) for name in part]
+                read = _read(value) if isinstance(value, str) and _several(hints[f.name]) else value
+                found.setdefault(section, {})[f.name] = read
     return found
 
 

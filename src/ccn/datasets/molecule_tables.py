@@ -5,6 +5,7 @@ to a data set, with a remark on every row that is dropped or unusual.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,20 +28,24 @@ from ccn.datasets.tables import (
     number,
     open_table,
 )
-from ccn.errors import DataError
+from ccn.errors import ConfigurationError, DataError
 from ccn.graphs.ragged import Int
 
 __all__ = [
-    "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules",
-    "smiles_columns",
+    "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "extra_fault", "find_schema",
+    "read_molecules", "smiles_columns",
 ]  # fmt: skip
 
-COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
+COLUMN_OPTIONS = (
+    "smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column", "extra_columns"
+)  # fmt: skip
 """Options of :func:`find_schema`."""
 MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
+_LARGEST = 1e38  # that float32 holds
+_NO_EXTRA = "not a number in an extra column"
 _FEW = 20  # distinct words that may be classes
 _LOOK = 50  # rows that are parsed to detect SMILES
 
@@ -50,6 +55,7 @@ class Schema:
     """The columns of a table of molecules, by name.
 
     Attributes:
+        extra: columns of numbers that are read as features of the molecule as a whole.
         words: the targets whose cells are words, which can only be classes.
         decimal_commas: the columns of numbers with a decimal comma.
     """
@@ -60,12 +66,24 @@ class Schema:
     group: str | None = None
     split: str | None = None
     id: str | None = None
+    extra: tuple[str, ...] = ()
     words: frozenset[str] = field(default=frozenset())
     decimal_commas: frozenset[str] = field(default=frozenset())
 
     def number(self, name: str, cell: str) -> float | None:
         """The number in a cell of this column, or None."""
         return number(cell, name in self.decimal_commas)
+
+    def extra_numbers(self, cells: Sequence[str]) -> list[float]:
+        """The numbers in the cells of the extra columns, NaN where there is none that float32 can hold."""
+        values = [self.number(name, cell) for name, cell in zip(self.extra, cells, strict=True)]
+        return [math.nan if v is None or abs(v) > _LARGEST else v for v in values]
+
+
+def extra_fault(names: Sequence[str], values: Sequence[float]) -> str:
+    """Which of the extra columns have no number in a row, or an empty string."""
+    wrong = [name for name, value in zip(names, values, strict=True) if math.isnan(value)]
+    return f"{_NO_EXTRA}: {', '.join(wrong)}" if wrong else ""
 
 
 def find_schema(
@@ -77,6 +95,7 @@ def find_schema(
     group_column: str | None = None,
     split_column: str | None = None,
     id_column: str | None = None,
+    extra_columns: str | Iterable[str] = (),
 ) -> Schema:
     """The columns of a table of molecules, as named or detected in its first 1,000 rows.
 
@@ -94,18 +113,23 @@ def find_schema(
     group = column(group_column, "group_column")
     split = column(split_column, "split_column")
     identifier = column(id_column, "id_column")
-    taken = {smiles, weight, group, split, identifier}
+    named = [extra_columns] if isinstance(extra_columns, str) else extra_columns
+    extra = tuple(dict.fromkeys(table.columns[find_column(table, name, "extra_columns")] for name in named))
+    taken = {smiles, weight, group, split, identifier, *extra}
     if target_columns is None:
         targets = _target_columns({name: cell for name, cell in cells.items() if name not in taken})
     else:
         names = [target_columns] if isinstance(target_columns, str) else target_columns
         targets = tuple(table.columns[find_column(table, name, "target_columns")] for name in names)
+    if both := [name for name in extra if name in (smiles, *targets)]:
+        what = "the SMILES" if both[0] == smiles else "a target, which would tell the answer"
+        raise ConfigurationError(f"{table.path}: the column {both[0]!r} of --extra-columns is {what}; leave it out")
     if identifier is None:
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
     words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
-    commas = frozenset(name for name in (*targets, weight) if name in cells and has_decimal_commas(cells[name]))
-    return Schema(smiles, targets, weight, group, split, identifier, words, commas)
+    commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
+    return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas)
 
 
 def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
@@ -192,8 +216,9 @@ def read_molecules(
         delimiter, header: of a text table; by default detected.
         sheet: of an Excel file; by default the first.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
-            ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
-            those of :func:`dataset_of_molecules`.
+            ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs;
+            ``extra_columns``, numbers that are features of the molecule as a whole; and those of
+            :func:`dataset_of_molecules`.
     """
     table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
     schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
@@ -238,6 +263,9 @@ def dataset_of_molecules(
         raise DataError(f"{table.path}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
     noted += [Remark(rows[i].number, smiles[i], why) for i, why in made.noted]
     good = [rows[i] for i in made.good]
+    pack = made.pack
+    if schema.extra:
+        pack = pack.with_more_graph_features(np.array([row.extra for row in good], dtype=np.float32))
     if contradictions:
         noted += _contradictions(made.canonical, good)
     kept = {row.number for row in good}
@@ -249,7 +277,7 @@ def dataset_of_molecules(
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
-        made.pack,
+        pack,
         values,
         schema.targets,
         task,
@@ -268,6 +296,7 @@ def dataset_of_molecules(
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
+            "extra_columns": list(schema.extra),
             **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
         },
         **strings,
@@ -282,6 +311,7 @@ class _Usable(NamedTuple):
     smiles: str
     targets: list[Any]
     carried: list[str]
+    extra: list[float]
 
 
 def _carried(schema: Schema) -> dict[str, str]:
@@ -294,6 +324,7 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
     """The rows without a fault, and remarks on those with one and on those that are unusual."""
     smiles, *targets = (find_column(table, c, "schema") for c in (schema.smiles, *schema.targets))
     carried = {what: find_column(table, column, what) for what, column in _carried(schema).items()}
+    extra = [find_column(table, column, "schema") for column in schema.extra]
     rows: list[_Usable] = []
     dropped: list[Remark] = []
     noted: list[Remark] = []
@@ -306,6 +337,11 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
             text = row.cells[carried["weights"]]
             weight = schema.number(str(schema.weight), text)
             fault = "" if weight is not None and weight > 0 else f"weight is not a positive number: {schema.weight}"
+        numbers: list[float] = []
+        if not fault and extra:
+            text = ", ".join(row.cells[i] for i in extra)
+            numbers = schema.extra_numbers([row.cells[i] for i in extra])
+            fault = extra_fault(schema.extra, numbers)
         if fault:
             dropped.append(Remark(row.number, text, fault))
             continue
@@ -314,7 +350,8 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
             dropped += wrong
             continue
         noted += wrong
-        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, [row.cells[i] for i in carried.values()]))
+        kept = [row.cells[i] for i in carried.values()]
+        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, kept, numbers))
     return rows, dropped, noted
 
 

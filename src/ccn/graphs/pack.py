@@ -295,6 +295,11 @@ class Pack(Sequence["Graph"]):
         """The same graphs with features (graphs, width) of each as a whole."""
         return self._like({**self.compact().arrays, "graph_features": features})
 
+    def with_more_graph_features(self, features: NDArray[Any]) -> Pack:
+        """The same graphs with further features (graphs, width) behind those of each as a whole, if there are any."""
+        given = [self.graph_features] if "graph_features" in self.arrays else []
+        return self.with_graph_features(np.concatenate([*given, features], axis=1))
+
     @property
     def sizes(self) -> Int:
         """(graphs,) number of vertices of each graph."""

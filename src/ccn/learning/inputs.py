@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ccn.chemistry.fingerprints import fingerprint_row
-from ccn.chemistry.properties import molecule_features
+from ccn.chemistry.fingerprints import COLUMNS, columns_of, fingerprint_row, molecule_columns
+from ccn.chemistry.properties import SETS, MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
-from ccn.datasets.molecule_tables import smiles_columns
+from ccn.datasets.molecule_tables import extra_fault, smiles_columns
 from ccn.datasets.molecules import Molecules, convert, pack_molecules
 from ccn.errors import ConfigurationError, DataError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
@@ -26,6 +27,7 @@ __all__ = ["Inputs", "Parsed", "as_list", "column_of", "read"]
 
 Parsed = tuple[Pack | None, list[int], list[tuple[int, str]]]
 """Graphs, their places among the rows given, and (place, reason) of the rows that could not be read."""
+_NAMES = ("vertex_names", "edge_names", "columns")
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Inputs:
         vertices: what is made of the vertex features, fitted on the training graphs.
         max_atoms: molecules with more atoms are refused.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
+        columns: the numeric columns of a table that stand behind the features of the molecule as a whole.
     """
 
     molecules: str | None = None
@@ -46,14 +49,35 @@ class Inputs:
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
     max_atoms: int = MAX_ATOMS
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def of_dataset(cls, data: Dataset) -> Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS))
+            columns = tuple(how.get("extra_columns", ()))
+            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS), columns=columns)
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
+
+    @property
+    def _set(self) -> MoleculeFeatures | None:
+        """The properties of atoms and bonds; None without molecules, or for a set of one's own, which is not kept."""
+        known = self.molecules is not None and self.molecules.partition("+")[0] in SETS
+        return molecule_features(str(self.molecules)) if known else None
+
+    @property
+    def _fingerprints(self) -> tuple[str, ...]:
+        return () if self.molecules is None else molecule_features(self.molecules).fingerprints
+
+    @property
+    def graph_names(self) -> tuple[str, ...]:
+        """The names of the columns of :attr:`ccn.Pack.graph_features`, such as ``descriptors.MolWt``."""
+        return molecule_columns(self._fingerprints, self.columns)
+
+    def columns_of(self) -> dict[str, slice]:
+        """Where each of the features of the molecule as a whole stands in them; ``columns`` are those of the table."""
+        return columns_of(self._fingerprints, self.columns)
 
     def fit(self, vertices: Any, graphs: Pack) -> Inputs:
         """The same with a definition of vertex features, fitted on the training graphs."""
@@ -67,6 +91,8 @@ class Inputs:
         if isinstance(things, Dataset):
             graphs = self.align(things)
         else:
+            if self.columns and not isinstance(things, Pack):
+                raise self.without_columns()
             graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
@@ -75,24 +101,54 @@ class Inputs:
         self.vertices(graphs.select([0]))
         return graphs
 
-    def parse(self, texts: Sequence[str], bonds: bool = True) -> Parsed:
+    def without_columns(self) -> ConfigurationError:
+        """The error for molecules without the columns that the model reads beside them."""
+        return ConfigurationError(
+            f"the model reads the columns {', '.join(self.columns)} beside the molecule; give a table that has them, "
+            "in Python through ccn.datasets.load with extra_columns"
+        )
+
+    def parse(
+        self, texts: Sequence[str], bonds: bool = True, columns: NDArray[np.floating[Any]] | None = None
+    ) -> Parsed:
         """Graphs from SMILES, or from lines of JSON, with a reason for each row that is none.
 
-        Without ``bonds`` the properties of bonds are left out, for methods that do not read them.
+        Without ``bonds`` the properties of bonds are left out, for methods that do not read them. ``columns`` (rows,
+        columns) are the numbers in the columns of the table, NaN where there is none.
         """
         if self.molecules is None:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
         made = convert(texts, properties if bonds else replace(properties, bond=()), max_atoms=self.max_atoms)
-        return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
+        pack, good, bad = made.pack, made.good, made.bad
+        if self.columns:
+            if columns is None:
+                raise self.without_columns()
+            faults = [extra_fault(self.columns, row) for row in columns[good].tolist()]
+            bad = bad + [(i, why) for i, why in zip(good.tolist(), faults, strict=True) if why]
+            kept = np.array([not why for why in faults], dtype=bool)
+            pack, good = pack.select(kept), good[kept]
+            pack = pack.with_more_graph_features(columns[good])
+        return (pack if len(pack) else None), good.tolist(), bad
 
     def align(self, data: Dataset) -> Pack:
         """The graphs of a data set with the columns of training, matched by name.
 
-        A label that training did not have is a row of zeros; columns without names are left as they are.
+        A label that training did not have is a row of zeros; columns without names are left as they are. Features of
+        graphs as a whole must all be there.
         """
-        pack = data.pack
+        pack, theirs = data.pack, Inputs.of_dataset(data)
+        if (theirs.molecules, theirs.columns) != (self.molecules, self.columns) and self.graph_names:
+            given = theirs.graph_names
+            place = {name.lower(): i for i, name in enumerate(given)} | {name: i for i, name in enumerate(given)}
+            found = [place.get(name, place.get(name.lower(), -1)) for name in self.graph_names]
+            if -1 in found:
+                raise ConfigurationError(
+                    f"{data.name}: read without {self.graph_names[found.index(-1)]!r}, which the model reads; load it "
+                    f"with features={self.molecules!r}, extra_columns={list(self.columns)}"
+                )
+            pack = pack.with_graph_features(pack.graph_features[:, found])
         for key, names, wanted in (
             ("features", data.vertex_names, self.vertex_names),
             ("edge_features", data.edge_names, self.edge_names),
@@ -102,26 +158,45 @@ class Inputs:
         return pack
 
     def dense_columns(self, graphs: Pack) -> Int:
-        """The columns of ``graph_features`` that are descriptors or numbers of the user's, not fingerprints."""
-        width = 0 if "graph_features" not in graphs.arrays else graphs.arrays["graph_features"].shape[1]
-        return np.arange(max(0, width - 217), width)
+        """The columns of ``graph_features`` that are descriptors or columns of a table, not fingerprints.
+
+        All of them where their names are not known: those of graphs that are not molecules, or of a set of one's own.
+        """
+        every = np.arange(graphs.arrays["graph_features"].shape[1] if "graph_features" in graphs.arrays else 0)
+        if self._set is None:
+            return every
+        places = self.columns_of()
+        return np.concatenate(
+            [every[:0], *(every[places[name]] for name in ("descriptors", COLUMNS) if name in places)]
+        )
 
     def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The columns of vertices and of edges that tell mirror images and E from Z apart."""
-        return (), ()
+        if self._set is None:
+            return (), ()
+        atoms, bonds = self._set.vertex_names, self._set.edge_names
+        return (
+            tuple(i for i, name in enumerate(atoms) if name.startswith("chirality=")),
+            tuple(i for i, name in enumerate(bonds) if name == "stereo"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        names: dict[str, Any] = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
-        names |= {} if self.max_atoms == MAX_ATOMS else {"max_atoms": self.max_atoms}
-        return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
+        vertices = self.vertices.to_json()
+        out: dict[str, Any] = {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": vertices}
+        if self._set is not None:
+            out["properties"] = self._set.to_json()
+        if self.max_atoms != MAX_ATOMS:
+            out["max_atoms"] = self.max_atoms
+        return out | {key: list(getattr(self, key)) for key in _NAMES}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Inputs:
         """What :meth:`to_dict` wrote."""
         if data["molecules"] is not None:
-            molecule_features(data["molecules"])  # an error now if this version does not know the set
-        names = {key: tuple(data.get(key, ())) for key in ("vertex_names", "edge_names")}
+            # An error now if this version does not know the set, or has other columns for it.
+            molecule_features({**data.get("properties", {}), "name": data["molecules"]})
+        names = {key: tuple(data.get(key, ())) for key in _NAMES}
         atoms = min(int(data.get("max_atoms", MAX_ATOMS)), MOST_ATOMS)
         vertices = vertex_features(data["vertices"])
         return cls(data["molecules"], bool(data["hydrogens"]), vertices, max_atoms=atoms, **names)
@@ -196,15 +271,19 @@ def read(
         how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "canonical": canonical}
         of_smiles = _of_smiles(rows, molecules, **how)
         return of_smiles.pack, True, of_smiles.canonical if canonical else None
+    properties = molecule_features(molecules)
     made: list[Graph] = []
+    wholes = []
     for i, row in enumerate(rows):
         try:
             made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
+            if kinds[i] and properties.fingerprints:
+                wholes.append(fingerprint_row(properties.fingerprints, row))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
-    pack, properties = Pack.of(made), molecule_features(molecules)
-    if all(kinds) and properties.fingerprints:
-        pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in rows]))
+    pack = Pack.of(made)
+    if wholes:
+        pack = pack.with_graph_features(np.stack(wholes))
     return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
 
 

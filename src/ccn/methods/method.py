@@ -74,6 +74,8 @@ class Method(ABC):
     """Whether it needs a validation part; others cross-validate."""
     named_recipes: ClassVar[bool] = False
     """Whether one of the recipes with a name may be asked for."""
+    reads_whole: ClassVar[bool] = False
+    """Whether it reads features of graphs as a whole, and so the extra columns of a table."""
     weighs: ClassVar[bool] = False
     """Whether it can weigh rows and classes."""
     compiles: ClassVar[bool] = False
@@ -145,6 +147,11 @@ def fit(
     """
     graphs = examples.graphs.select(examples.train)
     inputs = examples.inputs.fit(method.reads().vertices, graphs)
+    if inputs.columns and not method.reads_whole:
+        raise ConfigurationError(
+            f"method {method.name}: it reads no columns beside the molecule; leave out --extra-columns "
+            f"({', '.join(inputs.columns)})"
+        )
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)

@@ -27,7 +27,7 @@ from ccn.methods.columns import PartColumns
 from ccn.methods.method import Method, Outcome
 from ccn.training.execution import Execution
 
-__all__ = ["BoostedTrees", "FittedTrees", "Trees"]
+__all__ = ["WHOLE", "BoostedTrees", "FittedTrees", "Trees"]
 
 WHOLE = "full+morgan+erg+descriptors"
 """What trees and other methods of tables read of a molecule."""

@@ -61,8 +61,10 @@ def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") ->
     if not there:
         return f"No molecule of the {rows:,} {where}rows was used in training.{more}"
     counts, kept = ", ".join(f"{part} {count:,}" for part, count in there.items()), found["without"]["rows"]
-    interval = found["without"]["interval"] if kept else None
-    covered = f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if interval else ""
+    interval = (found["without"]["interval"] if kept else None) or {}
+    covered = (
+        f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if "coverage" in interval else ""
+    )
     return (
         f"{sum(there.values()):,} of the {rows:,} {where}rows are molecules that were used in training ({counts}); the "
         f"column {_NEW!r} has the metrics of the {kept:,} others{covered}.{more}"

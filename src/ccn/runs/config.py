@@ -60,6 +60,9 @@ class Data(Checked):
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
     id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    extra_columns: tuple[str, ...] = setting(
+        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+    )
     sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
     task: Literal["classification", "regression"] | None = setting(
         None, "Detected by default: strings and a few integers are classes."

@@ -29,7 +29,7 @@ def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
     names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms")
-    how = {name: getattr(d, name) for name in names if name != "target_columns"}
+    how = {name: getattr(d, name) or None for name in names if name != "target_columns"}
     targets = _targets(config)
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if targets and not d.target_columns:
