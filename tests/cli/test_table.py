@@ -9,7 +9,7 @@ from made_up import accuracies, hcep, write
 
 from ccn.errors import CCNError
 from ccn.paper.formats import embed
-from ccn.paper.records import read
+from ccn.paper.records import history
 from ccn.paper.tables import NAMES, table
 
 ROOT = Path(__file__).parents[2]
@@ -116,5 +116,5 @@ def test_the_page_of_results_is_what_the_records_say() -> None:
     if not (ROOT / "results").is_dir():
         pytest.skip("there are no records")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    records = read(ROOT / "results")
+    records = history(ROOT / "results")
     assert embed(page, [table(name, records) for name in NAMES], "results.md") == page
