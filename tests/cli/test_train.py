@@ -46,7 +46,7 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     }  # fmt: skip
     found = json.loads((run / "metrics.json").read_text())
     assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}
-    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2"}
+    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2", "spearman"}
     assert found["interval"]["level"] == 0.9
     assert "9 calibration rows, there are 2" in found["interval"]["reason"]
     assert len(rows(run / "history.csv")) == 2

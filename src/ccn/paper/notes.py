@@ -9,7 +9,7 @@ from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
 from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
 
-__all__ = ["fewer_rows", "marks", "settings", "timeouts"]
+__all__ = ["fewer_rows", "looks", "marks", "settings", "timeouts"]
 
 
 def marks(figures: Iterable[Figure]) -> list[str]:
@@ -60,6 +60,20 @@ def fewer_rows(records: Sequence[Record], methods: Sequence[str]) -> tuple[dict[
     }
     most = max((n for of in rows.values() for n in of.values()), default=0)
     return labels, [f"Training rows, unless noted otherwise: {most:,}."] if labels else []
+
+
+def looks(history: Iterable[Record]) -> list[str]:
+    """How often test parts that are fixed were looked at, by day and version, also by cells that were run again."""
+    counted: dict[tuple[str, str], dict[str, int]] = {}
+    for r in history:
+        if r.status == "done":
+            of = counted.setdefault((r.details["date"], r.version), {})
+            of[r.method] = of.get(r.method, 0) + 1
+    return [
+        f"Looks at the test parts on {day}, ccn {version}: {sum(of.values())} cells "
+        f"({', '.join(f'{method} {count}' for method, count in of.items())})."
+        for (day, version), of in sorted(counted.items())
+    ]
 
 
 def _time(seconds: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ccn.learning.metrics import LABELS
 from ccn.learning.task import Floats, Task
 from ccn.methods.registry import make_method
 from ccn.reports.markup import markdown
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_run", "figure", "metrics_rows", "overlap_text", "report"]
 
-_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _NEW = "new molecules"
 _ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
 
@@ -49,7 +49,7 @@ def metrics_rows(
     if len(columns) > 1 and "" in columns:
         columns = {part or "all rows": values for part, values in columns.items()}
     names = list(next(iter(found.values()), {}))
-    return ["", *columns], [[_NAMES.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
+    return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
 
 
 def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") -> str:
