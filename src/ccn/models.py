@@ -23,7 +23,7 @@ from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
-from ccn.layers.normalisation import normalisation
+from ccn.layers.normalisation import RobustScale, normalisation
 from ccn.schemes.generators import Neighbourhoods, composition, has_free_children
 from ccn.schemes.packed import Composition, Level, Nodes
 from ccn.schemes.scheme import SchemeGenerator
@@ -64,6 +64,9 @@ class CCN(nn.Module):
         hidden: width of the MLP's hidden layer, or of each of several.
         head_norm: None, ``"batch"`` or ``"layer"``: normalises the invariants that the MLP reads and its hidden layers.
         head_dropout: probability of dropping a hidden unit of the MLP, while training.
+        graph_features: number of features of the graph as a whole (:attr:`ccn.Batch.graph_features`) that the MLP reads
+            beside the invariants: scaled by :class:`ccn.layers.RobustScale`, which is to be fitted, and dropped like
+            hidden units.
 
     Example:
         >>> import ccn
@@ -97,6 +100,7 @@ class CCN(nn.Module):
         hidden: int | Sequence[int] = 64,
         head_norm: str | None = None,
         head_dropout: float = 0.0,
+        graph_features: int = 0,
     ) -> None:
         super().__init__()
         in_features, out_features = _integer("in_features", in_features, 1), _integer("out_features", out_features, 1)
@@ -106,6 +110,7 @@ class CCN(nn.Module):
         if not isinstance(adjacency_channels, Sequence):
             adjacency_channels = (adjacency_channels,)
         self.in_features, self.levels = in_features, levels
+        self.graph_features = _integer("graph_features", graph_features, 0)
         self.orders = _per_level("order", order, levels + 1, least=0)
         self.channels = _per_level("channels", channels, levels + 1, least=1)
         self.matrix_class = MatrixClass(directed, self_loops)
@@ -155,6 +160,11 @@ class CCN(nn.Module):
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
         width = sum(self.readout_widths)
         head = [_Rescale(self.orders, self.channels), normalisation(head_norm, width)]
+        if self.graph_features:
+            # Not normalised: they are scaled already, and rare ones would become large again.
+            whole = nn.Sequential(RobustScale(self.graph_features), nn.Dropout(head_dropout))
+            head = [_Beside(width, nn.Sequential(*(m for m in head if m is not None)), whole)]
+            width += self.graph_features
         for h in [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]:
             head += [nn.Linear(width, h), normalisation(head_norm, h), nn.ReLU()]
             head += [nn.Dropout(head_dropout)] if head_dropout else []
@@ -267,7 +277,21 @@ class CCN(nn.Module):
 
     def forward(self, graphs: Any) -> Tensor:
         """(graphs, out_features) for a batch or a list of graphs."""
-        out: Tensor = self.head(self.embed(graphs))
+        b = self._batch(graphs)
+        return self.read(self.embed(b), b)
+
+    def read(self, embedding: Tensor, graphs: Any) -> Tensor:
+        """The output from the embedding of graphs and, if the network reads them, their features as a whole."""
+        if self.graph_features:
+            whole = batch(graphs).graph_features
+            width = 0 if whole is None else whole.shape[1]
+            if whole is None or width != self.graph_features:
+                raise GraphError(
+                    f"the network reads {self.graph_features} features of a graph as a whole, the graphs have {width}; "
+                    "give a pack that has them (Pack.with_graph_features), or a network without (graph_features)"
+                )
+            embedding = torch.cat([embedding, whole.to(embedding.dtype)], dim=1)
+        out: Tensor = self.head(embedding)
         return out
 
 
@@ -288,6 +312,17 @@ class _Rescale(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return z * self.scale
+
+
+class _Beside(nn.Module):
+    """Two modules side by side: one for the first columns, one for the others."""
+
+    def __init__(self, width: int, first: nn.Module, others: nn.Module) -> None:
+        super().__init__()
+        self.width, self.first, self.others = width, first, others
+
+    def forward(self, z: Tensor) -> Tensor:
+        return torch.cat([self.first(z[:, : self.width]), self.others(z[:, self.width :])], dim=1)
 
 
 def _integer(name: str, value: Any, least: int) -> int:

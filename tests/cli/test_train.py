@@ -378,3 +378,17 @@ def test_the_limit_of_atoms_goes_from_training_to_predictions(
     capsys.readouterr()
     ccn("evaluate", tmp_path / "run", table, "--json")
     assert json.loads(capsys.readouterr().out)["rows"] == 15
+
+
+def test_the_head_of_a_network_may_read_features_of_the_molecule(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    flags = [{"element": "compact+morgan"}.get(word, word) for word in tiny]
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", *flags, "--graph-features")
+    assert "graph_features = true" in (run / "config.toml").read_text()
+    assert [name for name in content(run)[1] if name.endswith(".factor")] == ["member0.head.0.others.0.factor"]
+    ccn("predict", run, table, "-o", tmp_path / "out.csv", "--quiet")
+    tested = {row["smiles"]: float(row["size_pred"]) for row in rows(run / "predictions.csv")}
+    found = {row["smiles"]: float(row["size_pred"]) for row in rows(tmp_path / "out.csv")}
+    assert all(found[smiles] == pytest.approx(value, rel=1e-4) for smiles, value in tested.items())

@@ -68,12 +68,16 @@ def test_classes_and_weights(method: str) -> None:
         model = ccn.CCNClassifier(method=method).fit(SMILES, classes)
         assert (model.predict(SMILES) == classes).mean() > 0.8
         np.testing.assert_allclose(model.predict_proba(SMILES[:4]).sum(axis=1), 1)
-    heavy = ccn.CCNRegressor(method=method).fit(SMILES * 2, [0.0] * 36 + [1.0] * 36, sample_weight=[1.0] * 36 + [9.0] * 36)
+    heavy = ccn.CCNRegressor(method=method).fit(
+        SMILES * 2, [0.0] * 36 + [1.0] * 36, sample_weight=[1.0] * 36 + [9.0] * 36
+    )
     assert 0.8 < heavy.predict(["CCO"])[0] < 0.95
 
 
 def test_graphs_that_are_no_molecules() -> None:
-    graphs = [ccn.Graph([(i, i + 1) for i in range(n)] + [(0, n)] * ring, n=n + 1) for n in range(3, 13) for ring in (0, 1)]
+    graphs = [
+        ccn.Graph([(i, i + 1) for i in range(n)] + [(0, n)] * ring, n=n + 1) for n in range(3, 13) for ring in (0, 1)
+    ]
     y = np.tile([0.0, 1.0], 10)
     for method in ("trees", "gp"):
         found = ccn.CCNRegressor(method=method).fit(graphs, y).predict(graphs)

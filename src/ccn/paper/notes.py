@@ -7,7 +7,7 @@ from typing import Any
 
 from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
-from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
+from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Recipe, recipe, to_dict
 
 __all__ = ["fewer_rows", "looks", "marks", "settings", "timeouts"]
 
@@ -120,6 +120,9 @@ def _earlier(r: Record) -> str:
     then = r.config.get("recipe", {})
     if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
         return ""
+    then = {
+        section: {**values, **then[section]} for section, values in to_dict(Recipe()).items() if section in SECTIONS
+    }
     given = {"order", *(r.config.get("options", {}).get("settings") or {})}
     given |= {"least_steps"} if "epochs" in given else set()
     now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))

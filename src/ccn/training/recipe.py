@@ -63,6 +63,10 @@ class Network(Checked):
     head_dropout: float | Auto | None = setting(
         "auto", "Dropout rate of the head; auto depends on the task.", least=0, below=1
     )
+    graph_features: bool = setting(
+        False,
+        "Feed features of the molecule as a whole to the head: descriptors and extra columns, else all there are.",
+    )
     scheme: Any = setting(None, "Composition scheme.", flags=())
     max_part: int | None = setting(None, "Size above which a part stops growing.", least=1)
 
