@@ -84,7 +84,7 @@ class Covariant(NetworkMethod):
         return tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name == "paper" else ({},)
 
     @property
-    def reads_whole(self) -> bool:
+    def reads_whole(self) -> bool:  # type: ignore[override]
         """Whether features of graphs as a whole are read."""
         return any(self.resolved().override(**settings).network.graph_features for settings in self.tried())
 

@@ -122,8 +122,8 @@ def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
     apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
     if config.splitting.split == "scaffold" or (apart and len(split.test)):
         return scaffolds
-    held = [groups_of(data.canonical)]
-    return join_groups(*held, *([] if config.data.group_column is None else [groups_of(data.groups)]))
+    molecules = groups_of(data.canonical)
+    return molecules if data.groups is None else join_groups(molecules, groups_of(data.groups))
 
 
 def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
