@@ -321,6 +321,17 @@ def test_it_is_quiet_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
     assert "training" in capfd.readouterr().err.replace("tra…", "training")
 
 
+def test_a_model_to_be_wary_of_is_warned_about() -> None:
+    with pytest.warns(UserWarning, match="all predictions are"):
+        made = ccn.CCNRegressor(method="lasso", options={"target_scale": "log"}, settings={"alpha": 1e9}).fit(
+            SMILES, np.arange(len(SMILES)) + 1.0
+        )
+    assert made.model_.task.scale.shapes == ("log",)
+    for settings in ({"settings": {"target_scale": "log"}}, {"options": {"target_scale": "log"}}):
+        made = _regressor(**settings).fit(SMILES, np.arange(len(SMILES)) + 1.0)
+        assert made.model_.task.scale.shapes == ("log",)
+
+
 def test_a_time_limit_keeps_what_there_is() -> None:
     made = _regressor(epochs=1000, time_limit=0.0, validation_fraction=0.0).fit(SMILES, COUNT)
     assert made.model_.about["members"][0]["ended"] == "time limit"

@@ -7,6 +7,7 @@ never changed, what is learned has names that end in an underscore.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
@@ -140,6 +141,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         with torch_threads(self.n_jobs):
             self.model_, self.outcome_ = fit(method, examples, execution, {"single": targets.single})
+        for line in self.model_.about["warnings"]:
+            warnings.warn(line, stacklevel=3)
         self._learned()
         return self
 
@@ -264,7 +267,8 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
         settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``; of a method without a
             recipe, the values to try, such as ``{"depth": (2, 3)}``.
-        options: further options of the method's class, such as ``{"folds": 3}``.
+        options: further options of the method's class, such as ``{"folds": 3}``, or of all methods
+            ``{"target_scale": "auto"}`` for targets with heavy tails.
         validation_fraction: share of the rows that a network keeps to stop in time; half of it calibrates intervals.
         time_limit: seconds of training, after which the best so far is kept.
         folder: keeps checkpoints; the same fit, begun again after it was killed, resumes from them.

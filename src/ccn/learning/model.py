@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.learning.conformal import Calibration, calibrate
+from ccn.learning.doubts import check_finite, doubts, tails
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
@@ -24,6 +25,7 @@ from ccn.learning.task import Floats, Task
 __all__ = ["LEVEL", "Model", "Prediction"]
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
+_SOME = 200  # training rows that are predicted where none were held out
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,24 @@ class Model:
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        half = self.calibration.half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        mean, spread = self._bent(predicted)
+        half = self.calibration.half_width(level, spread)
+        return self._unbend(mean - half), self._unbend(mean + half)
+
+    # Intervals are made on the scale that was fitted, bent but in no other unit, and their ends are bent back, which
+    # changes nothing about what they cover. Where the scale is linear all of this is the identity.
+
+    def _bent(self, predicted: Prediction) -> tuple[Floats, Floats]:
+        scale = self.task.scale
+        if scale is None:
+            return predicted.mean, predicted.spread
+        return scale.bend(predicted.mean), predicted.spread * scale.slope(predicted.mean)
+
+    def _bend(self, targets: Floats) -> Floats:
+        return targets if self.task.scale is None else self.task.scale.bend(targets)
+
+    def _unbend(self, values: Floats) -> Floats:
+        return values if self.task.scale is None else self.task.scale.unbend(values)
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
@@ -158,13 +176,24 @@ class Model:
         return self
 
     def held_out(self, examples: Examples) -> Model:
-        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it."""
+        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it.
+
+        What is doubtful about it is in ``about["warnings"]``, by the validation rows or, without any, some of training.
+        """
         predicted = {
             part: self.predict(examples.graphs.select(rows))
             for part in ("validation", "calibration")
             if len(rows := getattr(examples.split, part))
         }
-        about, overlap = {**self.about, "metrics": {}}, {}
+        if not len(examples.validation):
+            some = examples.train[:: max(1, len(examples.train) // _SOME)]
+            judged, known, p = "training", examples.targets[some], self.predict(examples.graphs.select(some))
+        else:
+            judged, known, p = "validation", examples.targets[examples.validation], predicted["validation"]
+        for part, each in {**predicted, judged: p}.items():
+            check_finite(each.mean, part)
+        wary = tails(self.task, examples.targets[examples.train]) + doubts(self.task, known, p.mean, judged)
+        about, overlap = {**self.about, "metrics": {}, "warnings": wary}, {}
         for part, p in predicted.items():
             rows = getattr(examples.split, part)
             about["metrics"][part] = self.metrics(examples.targets[rows], p)
@@ -174,15 +203,13 @@ class Model:
         made = replace(self, about=about)
         if self.task.kind != "regression" or "calibration" not in predicted:
             return made
-        kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))
-        return replace(
-            made, calibration=calibrate(examples.targets[examples.split.calibration], kept.mean, kept.spread, floor)
-        )
+        known, floor = examples.targets[examples.split.calibration], self._floor(predicted.get("validation"))
+        return replace(made, calibration=calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor))
 
     def _floor(self, usual: Prediction | None) -> Sequence[float]:
         """Half of the usual spread of an ensemble: allowed for where its members agree."""
         scale = self.task.scale
         if usual is None or scale is None or not usual.spread.any():
             return ()
-        least = np.maximum(0.5 * np.median(usual.spread, axis=0), 1e-6 * np.array(scale.deviation))
+        least = np.maximum(0.5 * np.median(self._bent(usual)[1], axis=0), 1e-6 * np.array(scale.deviation))
         return [float(x) for x in least]

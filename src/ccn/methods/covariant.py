@@ -20,10 +20,10 @@ from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Network, Recipe, recipe
 __all__ = ["Covariant", "FittedCovariant", "NamedCovariant", "network_options"]
 
 _NAMED: dict[str, Recipe] = {
-    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
-    "ccn-2": recipe("paper"),
-    "ccn-2-default": recipe("default"),
-    "ccn-3-default": recipe("default", order=3),
+    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all", rising="ignore"),
+    "ccn-2": recipe("paper", rising="ignore"),
+    "ccn-2-default": recipe("default", rising="ignore"),
+    "ccn-3-default": recipe("default", order=3, rising="ignore"),
 }
 
 
