@@ -68,5 +68,5 @@ def test_a_heavy_tail_on_a_linear_scale() -> None:
     assert line.startswith("b:")
     assert "--target-scale auto" in line
     assert tails(make_task(y, classification=False, names=("a", "b"), scale="auto"), y) == []
-    labels = make_task(y[:, :1] > 5, classification=True, names=("a",), classes=(0, 1))
+    labels = make_task((y[:, :1] > 5).astype(float), classification=True, names=("a",), classes=(0, 1))
     assert tails(labels, y) == []
