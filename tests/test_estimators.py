@@ -390,6 +390,20 @@ def test_it_is_quiet_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
     assert "training" in capfd.readouterr().err.replace("tra…", "training")
 
 
+def test_a_model_to_be_wary_of_is_warned_about() -> None:
+    pytest.importorskip("skops")
+    made = ccn.CCNRegressor(method="lasso", settings={"alpha": 1e9})
+    with pytest.warns(UserWarning, match="all predictions are"):
+        made.fit(SMILES, COUNT)
+
+
+@pytest.mark.parametrize("how", ["settings", "options"])
+def test_numbers_are_fitted_on_the_scale_asked_for(how: str) -> None:
+    scale = _regressor(**{how: {"target_scale": "log"}}).fit(SMILES, np.arange(len(SMILES)) + 1.0).model_.task.scale
+    assert scale is not None
+    assert scale.shapes == ("log",)
+
+
 def test_a_time_limit_keeps_what_there_is() -> None:
     made = _regressor(epochs=1000, time_limit=0.0, validation_fraction=0.0).fit(SMILES, COUNT)
     assert made.model_.about["members"][0]["ended"] == "time limit"

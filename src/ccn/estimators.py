@@ -155,6 +155,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with torch_threads(self.n_jobs):
             self.model_, self.outcome_ = fit(method, examples, execution, about)
         self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
+        for line in self.model_.about["warnings"]:
+            warnings.warn(line, stacklevel=3)
         self._learned()
         return self
 
@@ -303,7 +305,8 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
         settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``, None being off and
             ``auto`` what the task needs; of a method without a recipe, the values to try: ``{"depth": (2, 3)}``.
-        options: further options of the method's class, such as ``{"folds": 3}``.
+        options: further options of the method's class, such as ``{"folds": 3}``, or of all methods
+            ``{"target_scale": "auto"}`` for targets with heavy tails.
         validation_fraction: share of the rows that a network keeps to stop in time; half of it calibrates intervals.
         time_limit: seconds of training, after which the best so far is kept.
         folder: keeps checkpoints; the same fit, begun again after it was killed, resumes from them.

@@ -38,6 +38,28 @@ def content(run: Path) -> tuple[object, dict[str, list[float]]]:
     return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
 
 
+def test_numbers_are_fitted_on_the_scale_that_is_asked_for(
+    table: Path, tmp_path: Path, ccn: Call, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", "--target-scale", "log", *tiny)
+    assert content(run)[0]["task"]["scale"]["bends"][0]["kind"] == "log"  # type: ignore[index]
+    assert "size log" in (run / "report.md").read_text()
+    for row in rows(run / "predictions.csv"):
+        assert 0 <= float(row["size_low"]) < float(row["size_pred"]) < float(row["size_high"])
+
+
+def test_a_heavy_tail_is_said(tmp_path: Path, ccn: Call, tiny: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    table, run = tmp_path / "tail.csv", tmp_path / "run"
+    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 4):.3f}" for i in range(40)]
+    table.write_text("\n".join(["smiles,dose", *lines]) + "\n")
+    ccn("train", table, "--target", "dose", "-o", run, *tiny)
+    (line,) = [w for w in json.loads((run / "metrics.json").read_text())["warnings"] if "--target-scale auto" in w]
+    assert line.startswith("dose:")
+    assert line in capsys.readouterr().err
+    assert line in (run / "report.md").read_text()
+
+
 def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {

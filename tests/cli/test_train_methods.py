@@ -74,7 +74,7 @@ def test_classes_have_names_and_the_configuration_makes_the_run_again(table: Pat
     assert rows(tmp_path / "b" / "predictions.csv") == tested
     settings = read_config(tmp_path / "b" / "config.toml")
     assert settings["features"] == {"molecules": "atoms", "hydrogens": False}
-    assert "training" not in settings
+    assert settings["training"] == {"target_scale": "linear"}
 
 
 @pytest.mark.parametrize(

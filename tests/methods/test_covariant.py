@@ -29,7 +29,7 @@ SMILES = ["C" * i + x for i in range(1, 6) for x in "ONF"]
 def test_names_stand_for_recipes() -> None:
     made: dict[str, Any] = {n: make_method(n, classification=False) for n in ("ccn", "ccn-1", "ccn-2", "ccn-3-default")}
     assert made["ccn"].base_recipe() == RECIPES["default"]
-    assert made["ccn-2"].base_recipe() == RECIPES["paper"]
+    assert made["ccn-2"].base_recipe() == RECIPES["paper"].override(rising="ignore")  # as the tables were made
     assert (made["ccn-1"].resolved().network.order, made["ccn-3-default"].resolved().network.order) == (1, 3)
     assert [made[n].named_recipes for n in made] == [True, False, False, False]
     assert made["ccn-2"].chosen_fields() == {"channels"}

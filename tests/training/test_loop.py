@@ -21,7 +21,7 @@ from ccn import sealed
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError, FileError, TrainingError
 from ccn.training.execution import Execution
-from ccn.training.loop import train
+from ccn.training.loop import rose, train
 
 PROBLEM = Path(__file__).parent / "problem.py"
 
@@ -64,6 +64,54 @@ def test_patience_stops_and_a_run_without_validation_goes_to_its_end() -> None:
     whole = train(network(task, small(patience=1)), task, alone, small(patience=1))
     assert (whole.ended, whole.epoch, whole.best_epoch) == ("epochs", 3, 2)
     assert "validation_loss" not in whole.history[0]
+
+
+def test_a_run_whose_validation_loss_rises_for_long_ends_and_keeps_its_best_epoch() -> None:
+    task, examples = problem(30, targets=1, missing=False)
+    y = examples.targets.copy()
+    y[examples.validation] = 2 * y[examples.train].mean() - y[examples.validation]  # what is learned is wrong there
+    examples = replace(examples, targets=y)
+    r = small(epochs=24, keep="last", learning_rate=1e-2, dropout=0.0)
+    said: list[str] = []
+    net = network(task, r)
+    stopped = train(net, task, examples, r, execution=Execution(say=said.append))
+    losses = [row["validation_loss"] for row in stopped.history]
+    assert stopped.ended == "validation loss rose"
+    assert (stopped.epoch < 24, stopped.best) == (True, min(losses))
+    assert stopped.best_epoch == losses.index(min(losses))
+    assert f"epoch {stopped.best_epoch + 1} is kept" in said[0]
+    out = net.eval()(examples.graphs.select(examples.validation).batch()).detach().double()
+    held = torch.from_numpy(task.encode(y)[examples.validation])
+    assert float(torch.nn.functional.mse_loss(out, held)) == pytest.approx(min(losses), rel=1e-4)
+    whole = train(network(task, r), task, examples, r.override(rising="ignore"))
+    assert (whole.ended, whole.epoch, whole.best_epoch) == ("epochs", 24, 23)
+    assert [row["validation_loss"] for row in whole.history][: stopped.epoch] == losses
+
+
+@pytest.mark.parametrize(
+    ("losses", "epochs", "expected"),
+    [
+        ([0.2] + [3.0] * 4, 15, False),  # not for long
+        ([0.2] + [3.0] * 5, 15, True),
+        ([0.2] + [0.9] * 9, 15, False),  # better than a constant
+        ([0.8] + [1.5] * 9, 15, False),  # less than twice the best
+        ([0.2, 0.3, 3.0], 3, True),  # the last epoch
+        ([0.2, 3.0, 0.3], 3, False),
+        ([0.2] + [math.nan] * 5, 15, True),
+        ([math.nan] * 9, 15, False),
+        ([3.0], 1, False),
+        ([], 15, False),
+    ],
+)
+def test_a_rise_is_long_and_clear(losses: list[float], epochs: int, expected: bool) -> None:
+    assert rose(losses, 1.0, epochs) == expected
+
+
+def test_the_last_epoch_is_kept_unless_the_run_is_cut_short() -> None:
+    task, examples = problem()
+    r = small(epochs=4, keep="last")
+    whole = train(network(task, r), task, examples, r)
+    assert (whole.best_epoch, whole.best) == (3, whole.history[-1]["validation_loss"])
 
 
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.splits import Split, random_split, stratified_split
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
 from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
@@ -43,6 +44,7 @@ class Examples:
         inputs: how the graphs were read; its vertex features are not fitted yet.
         molecules: canonical SMILES of the graphs, where they are molecules.
         groups: (graphs,) rows of one number are not divided by folds, such as those of one scaffold.
+        target_scale: how numbers are bent before they are fitted; :func:`ccn.methods.method.fit` sets it.
     """
 
     graphs: Pack
@@ -56,6 +58,7 @@ class Examples:
     inputs: Inputs = field(default_factory=Inputs)
     molecules: Sequence[str] | None = None
     groups: Int | None = None
+    target_scale: Shape = "linear"
 
     def __post_init__(self) -> None:
         if self.targets.ndim != 2 or len(self.targets) != len(self.graphs):
@@ -101,14 +104,18 @@ class Examples:
         """The canonical SMILES of some rows, if they are molecules."""
         return None if self.molecules is None else [self.molecules[i] for i in rows.tolist()]
 
-    def task(self, rows: Int | None = None, loss: Loss = "mse") -> Task:
-        """What is learned from these rows, by default those of the training part; targets are scaled by them."""
+    def task(self, rows: Int | None = None, loss: Loss = "mse", scale: Shape | None = None) -> Task:
+        """What is learned from these rows, by default those of the training part; targets are scaled by them.
+
+        ``scale`` is by default :attr:`target_scale`.
+        """
         return make_task(
             self.targets[self.train if rows is None else rows],
             classification=self.classification,
             names=self.names,
             classes=self.classes,
             loss=loss,
+            scale=self.target_scale if scale is None else scale,
             class_weight=self.class_weight,
         )
 

@@ -16,6 +16,7 @@ from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.conformal import Calibration, calibrate
+from ccn.learning.doubts import check_finite, doubts, tails
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
@@ -26,6 +27,7 @@ from ccn.learning.task import Floats, Task
 __all__ = ["LEVEL", "Model", "Prediction"]
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
+_SOME = 200  # training rows that are predicted where none were held out
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ class Model:
 
         Infinite for targets with too few calibration rows for this level; :meth:`check_interval` says which.
         """
-        half = self.check_interval(level, warn=False).half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        mean, spread = self._bent(predicted)
+        half = self.check_interval(level, warn=False).half_width(level, spread)
+        return self._unbend(mean - half), self._unbend(mean + half)
 
     def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
         """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
@@ -83,6 +86,21 @@ class Model:
         if few and warn:
             warnings.warn(why, stacklevel=3)
         return self.calibration
+
+    # Intervals are made on the scale that was fitted, bent but in no other unit, and their ends are bent back, which
+    # changes nothing about what they cover. Where the scale is linear all of this is the identity.
+
+    def _bent(self, predicted: Prediction) -> tuple[Floats, Floats]:
+        scale = self.task.scale
+        if scale is None:
+            return predicted.mean, predicted.spread
+        return scale.bend(predicted.mean), predicted.spread * scale.slope(predicted.mean)
+
+    def _bend(self, targets: Floats) -> Floats:
+        return targets if self.task.scale is None else self.task.scale.bend(targets)
+
+    def _unbend(self, values: Floats) -> Floats:
+        return values if self.task.scale is None else self.task.scale.unbend(values)
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
@@ -160,13 +178,24 @@ class Model:
         return self
 
     def held_out(self, examples: Examples) -> Model:
-        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it."""
+        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it.
+
+        What is doubtful about it is in ``about["warnings"]``, by the validation rows or, without any, some of training.
+        """
         predicted = {
             part: self.predict(examples.graphs.select(rows))
             for part in ("validation", "calibration")
             if len(rows := getattr(examples.split, part))
         }
-        about, overlap = {**self.about, "metrics": {}}, {}
+        if not len(examples.validation):
+            some = examples.train[:: max(1, len(examples.train) // _SOME)]
+            judged, known, p = "training", examples.targets[some], self.predict(examples.graphs.select(some))
+        else:
+            judged, known, p = "validation", examples.targets[examples.validation], predicted["validation"]
+        for part, each in {**predicted, judged: p}.items():
+            check_finite(each.mean, part)
+        wary = tails(self.task, examples.targets[examples.train]) + doubts(self.task, known, p.mean, judged)
+        about, overlap = {**self.about, "metrics": {}, "warnings": wary}, {}
         for part, p in predicted.items():
             rows = getattr(examples.split, part)
             about["metrics"][part] = self.metrics(examples.targets[rows], p)
@@ -176,23 +205,24 @@ class Model:
         made = replace(self, about=about)
         if self.task.kind != "regression" or "calibration" not in predicted:
             return made
-        kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))
-        return replace(
-            made, calibration=calibrate(examples.targets[examples.split.calibration], kept.mean, kept.spread, floor)
-        )
+        known, floor = examples.targets[examples.split.calibration], self._floor(predicted.get("validation"))
+        return replace(made, calibration=calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor))
 
     def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction) -> Model:
         """The same for a method that has predicted its rows out of fold: these count as validation and calibrate."""
         targets = examples.targets[rows]
-        made = replace(self, about={**self.about, "metrics": {"validation": self.metrics(targets, predicted)}})
+        check_finite(predicted.mean, "validation")
+        wary = tails(self.task, targets) + doubts(self.task, targets, predicted.mean, "validation")
+        found = {"metrics": {"validation": self.metrics(targets, predicted)}, "warnings": wary}
+        made = replace(self, about={**self.about, **found})
         if self.task.kind != "regression":
             return made
-        return replace(made, calibration=calibrate(targets, predicted.mean, predicted.spread, self._floor(predicted)))
+        return replace(made, calibration=calibrate(self._bend(targets), *self._bent(predicted), self._floor(predicted)))
 
     def _floor(self, usual: Prediction | None) -> Sequence[float]:
         """Half of the usual spread of an ensemble: allowed for where its members agree."""
         scale = self.task.scale
         if usual is None or scale is None or not usual.spread.any():
             return ()
-        least = np.maximum(0.5 * np.median(usual.spread, axis=0), 1e-6 * np.array(scale.deviation))
+        least = np.maximum(0.5 * np.median(self._bent(usual)[1], axis=0), 1e-6 * np.array(scale.deviation))
         return [float(x) for x in least]

@@ -24,10 +24,10 @@ __all__ = ["Covariant", "FittedCovariant", "NamedCovariant", "network_options"]
 
 _MAX_EDGE_WIDTH = 1024  # columns of edge features that a network may have as channels of A
 _NAMED: dict[str, Recipe] = {
-    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
-    "ccn-2": recipe("paper"),
-    "ccn-2-default": recipe("default"),
-    "ccn-3-default": recipe("default", order=3),
+    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all", rising="ignore"),
+    "ccn-2": recipe("paper", rising="ignore"),
+    "ccn-2-default": recipe("default", rising="ignore"),
+    "ccn-3-default": recipe("default", order=3, rising="ignore"),
 }
 
 _COLUMNS = "graph_columns"  # of the features of graphs as a whole: those that the networks read, as [start, stop]

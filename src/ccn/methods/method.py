@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
 from ccn.files import digest
 from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, fingerprint
@@ -60,6 +61,8 @@ class Method(ABC):
         seed: same seed, same result.
         features: the set of properties of atoms where the rows are SMILES or molecules; by default the method's own.
         hydrogens: then hydrogens are vertices too.
+        target_scale: on which numbers are fitted, see :class:`ccn.features.TargetScale`; by default linear, or as a
+            recipe says.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Method(ABC):
     seed: int = 0
     features: str | None = None
     hydrogens: bool | None = None
+    target_scale: Shape | None = None
 
     fitted: ClassVar[type[Fitted]]
     """The class of what it learns."""
@@ -93,6 +97,10 @@ class Method(ABC):
         given = {"molecules": self.features, "hydrogens": self.hydrogens}
         return replace(usual, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
 
+    def scaling(self) -> Shape:
+        """The scale on which numbers are fitted; :func:`fit` hands it to the examples."""
+        return self.target_scale or "linear"
+
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         """An error about anything that would stop the fit or the saving of its model later on."""
         if not self.weighs and (examples.class_weight is not None or examples.weights is not None):
@@ -115,7 +123,7 @@ class Method(ABC):
 
     def recipe_fields(self) -> Mapping[str, Collection[str]]:
         """The fields of a recipe that change what the method does, by section."""
-        return {"features": ("molecules", "hydrogens")}
+        return {"features": ("molecules", "hydrogens"), "training": ("target_scale",)}
 
     def chosen_fields(self) -> set[str]:
         """The fields of a recipe that the method chooses on validation where they are not given."""
@@ -123,7 +131,8 @@ class Method(ABC):
 
     def with_recipe(self, recipe: Recipe, given: Collection[str] = ()) -> Self:
         """The same by a recipe; the fields ``given`` are not chosen on validation."""
-        return replace(self, features=recipe.features.molecules, hydrogens=recipe.features.hydrogens)
+        f = recipe.features
+        return replace(self, features=f.molecules, hydrogens=f.hydrogens, target_scale=recipe.training.target_scale)
 
     def settings_given(self) -> dict[str, Any]:
         """The settings that differ from the defaults, for the model file."""
@@ -145,6 +154,7 @@ def fit(
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
     """
+    examples = replace(examples, target_scale=method.scaling())
     graphs = examples.graphs.select(examples.train)
     inputs = examples.inputs.fit(method.reads().vertices, graphs)
     if inputs.columns and not method.reads_whole:
@@ -170,6 +180,7 @@ def fit(
         salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
         seen = Seen.of(examples.molecules, examples.split, salt)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
-    if outcome.held is not None:
-        return model.cross_validated(examples, *outcome.held), outcome
-    return model.held_out(examples), outcome
+    model = model.held_out(examples) if outcome.held is None else model.cross_validated(examples, *outcome.held)
+    for line in model.about["warnings"]:
+        execution.say(f"warning: {line}")
+    return model, outcome

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.errors import FileError
+from ccn.features.scaling import Shape
 from ccn.graphs.pack import Pack
 from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
@@ -212,6 +213,9 @@ class NetworkMethod(Method):
 
     def reads(self) -> Features:
         return self._with_features(self.resolved().features)
+
+    def scaling(self) -> Shape:
+        return self.target_scale or self.resolved().training.target_scale
 
     def member_seed(self, member: int) -> int:
         """The seed of a member; that of the first is the method's."""

@@ -59,7 +59,7 @@ def _recipe(name: str, learning_rate: float, final_rate: float, network: Network
         features=Features(molecules="element", vertices="given"),
         network=network,
         optimiser=Optimiser(learning_rate=learning_rate, final_rate=final_rate, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last", rising="ignore"),
     )
 
 

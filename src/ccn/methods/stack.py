@@ -31,6 +31,7 @@ from torch import Tensor
 
 from ccn.datasets.splits import Split, k_fold
 from ccn.errors import ConfigurationError, FileError
+from ccn.features.scaling import Shape
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
@@ -230,6 +231,9 @@ class Stack(Method):
     def reads(self) -> Features:
         return self._with_features(Features(molecules=WHOLE))
 
+    def scaling(self) -> Shape:
+        return self.target_scale or "auto"
+
     def base_recipe(self) -> Recipe:
         return recipe("default", **_LIGHT)
 
@@ -254,6 +258,7 @@ class Stack(Method):
             if name == _NETWORK:
                 settings = {} if self.recipe is not None else options.get("settings", {})
                 options = {"recipe": self.recipe, "settings": {**settings, **(self.settings or {})}}
+            options["target_scale"] = self.scaling()
             made[name] = make_method(name, classification=self.classification, seed=self.seed, **options)
         return made
 

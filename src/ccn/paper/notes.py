@@ -123,14 +123,17 @@ def _earlier(r: Record) -> str:
     then = {
         section: {**values, **then[section]} for section, values in to_dict(Recipe()).items() if section in SECTIONS
     }
-    given = {"order", *(r.config.get("options", {}).get("settings") or {})}
+    given = {"order", "rising", *(r.config.get("options", {}).get("settings") or {})}
     given |= {"least_steps"} if "epochs" in given else set()
     now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
     return ", ".join(
         f"{field} {then[section].get(field, 'none')}"
         for section in SECTIONS
         for field in dict.fromkeys((*now[section], *then[section]))
-        if field not in given and now[section].get(field) != then[section].get(field)
+        # A record without a field that is never None is older than the field, whose default is what there was.
+        if (field in then[section] or getattr(SECTIONS[section](), field) is None)
+        and field not in given
+        and now[section].get(field) != then[section].get(field)
     )
 
 

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["draw_run", "figure", "metrics_rows", "overlap_text", "report"]
 
 _NEW = "new molecules"
-_ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
+_ENDS = {
+    "epochs": "all",
+    "patience": "stopped early",
+    "time limit": "stopped by the time limit",
+    "validation loss rose": "stopped, since the validation loss rose",
+}
 
 
 def figure(value: float | None) -> str:
@@ -85,6 +90,7 @@ def report(
         "## Metrics",
         markdown(*metrics_rows(found["metrics"], found["overlap"])),
     ]
+    parts += [f"Warning: {line}." for line in found["warnings"]]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
     if found["shared_molecules"]:
@@ -106,7 +112,7 @@ def report(
     predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * ("coverage" in interval)
     parts += [
         "## Training",
-        f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",
+        f"{_made(model, found, config)}{_scaled(model.task)}; seed {config.seed}; {found['seconds']:.0f} s.",
         "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`.",
         "## Usage",
         f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
@@ -128,6 +134,13 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), epoch {m['best_epoch']} kept" for m in found["members"]
     )
     return f"{said}; recipe {config.recipe.name}{network}; {members} member{'s' * (members > 1)}, {ended}"
+
+
+def _scaled(task: Task) -> str:
+    """The scale on which targets were fitted, if it is not linear."""
+    shapes = () if task.scale is None or not task.scale.bends else task.scale.shapes
+    said = ", ".join(f"{name} {shape}" for name, shape in zip(task.targets, shapes, strict=False))
+    return f"; fitted on the scale: {said}" * bool(said)
 
 
 def draw_run(

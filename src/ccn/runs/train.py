@@ -107,7 +107,12 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             overlap["test"] = same
         found["interval"] = model.coverage(known, predicted)
     found |= {"overlap": overlap or None, "shared_molecules": shared}
-    found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
+    found |= {
+        "members": model.about["members"],
+        "warnings": model.about["warnings"],
+        "graphs": sizes,
+        "seconds": round(time.monotonic() - began, 2),
+    }
     model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
     if not first:
