@@ -192,12 +192,14 @@ def fit_weights(task: Task, z: Floats, y: Floats) -> tuple[Floats, Floats]:
     def split(parameters: Floats) -> tuple[Floats, Floats]:
         return parameters[:members], parameters[members:] if free else np.zeros(outputs)
 
+    start = np.concatenate([np.full(members, 1 / members), np.zeros(free)])
+    usual = float(_losses(task, z.mean(axis=0), y).sum()) / rows
+
     def loss(parameters: Floats) -> float:
         w, b = split(parameters)
-        pull = _EQUAL_ROWS * (members * ((w - 1 / members) ** 2).sum() + (b**2).sum())
+        pull = _EQUAL_ROWS * usual * (members * ((w - 1 / members) ** 2).sum() + (b**2).sum())
         return float((_losses(task, np.tensordot(w, z, axes=1) + b, y).sum() + pull) / rows)
 
-    start = np.concatenate([np.full(members, 1 / members), np.zeros(free)])
     bounds = [(0.0, 3.0)] * members + [(-5.0, 5.0)] * free
     return split(np.asarray(minimize(loss, start, bounds=bounds, method="L-BFGS-B").x))
 
