@@ -103,7 +103,7 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
         check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
 
 
-FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}})
+FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}}, method="ccn")
 
 
 def test_a_new_folder_and_one_of_unfinished_files(tmp_path: Path) -> None:
@@ -187,12 +187,17 @@ def test_what_is_not_a_setting_is_named_with_its_file(content: str, tmp_path: Pa
 
 def test_none_in_a_file_of_0_1_is_auto(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    now = resolve("x.csv", {"network": {"dropout": "none"}, "training": {"least_steps": "none"}})
+    now = resolve("x.csv", {"network": {"dropout": "none"}, "training": {"least_steps": "none"}}, method="ccn")
     path.write_text(to_toml(now))
     assert resolve(file=read_config(path)) == now
     assert (now.recipe.network.dropout, now.recipe.training.least_steps) == (None, None)
     # As 0.1 wrote it: without a format, with all columns.
-    then = to_toml(now).replace("format = 2\n", "").replace("[data]\n", '[data]\nweight_column = "none"\n')
+    then = (
+        to_toml(now)
+        .replace("format = 2\n", "")
+        .replace('method = "ccn"\n', "")
+        .replace("[data]\n", '[data]\nweight_column = "none"\n')
+    )
     path.write_text(then.replace('learning_rate = "auto"', 'learning_rate = "none"'))
     config = resolve(file=read_config(path))
     assert [config.recipe.get(name) for name in AUTO_BEFORE] == ["auto", "auto", "auto", "auto"]

@@ -39,7 +39,7 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
         "optimiser": {"learning_rate": 1e-2},
         "splitting": {"fractions": (0.7, 0.1, 0.2)},
     }
-    config = resolve("MUTAG", settings, seed=seed, threads=1)  # batches too small to be shared by threads
+    config = resolve("MUTAG", settings, method="ccn", seed=seed, threads=1)  # batches too small to be shared by threads
     check_folder(output, resume=False, overwrite=output.exists() and any(output.iterdir()))
     done = train_run(config, output, Execution(verbose=True), say(False))
     classes = [row["class"] for row in _rows(output / "predictions.csv")]

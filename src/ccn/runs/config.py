@@ -278,7 +278,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     from ccn.learning.old_files import with_auto
 
     if "format" not in found and {"source", "seed", "threads", *RUN_SECTIONS} <= found.keys():  # written by 0.1
-        found = with_auto(found)
+        found = {"method": "ccn", **with_auto(found)}
         if isinstance(found["data"], dict):
             found["data"] = {k: v for k, v in found["data"].items() if v != "none"}
     try:
