@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 import ccn
 from ccn.datasets.tables import Row
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
 from ccn.runs import output
 from ccn.runs.predict import Options, embed_file
 
@@ -92,3 +93,52 @@ def test_every_beginning_of_a_formula_is_disarmed() -> None:
     rows = [Row(i, [cell]) for i, cell in enumerate(cells)]
     found = list(csv.reader(io.StringIO(form.body(rows, [[]] * len(rows), cells).decode(), newline="")))
     assert found == [[cell, cell] for cell in [*(f"'{cell}" for cell in cells[:-2]), "-1", "a"]]
+
+
+class Disk:
+    """Fails when a file is flushed to disk for the n-th time."""
+
+    def __init__(self, n: int) -> None:
+        self.left, self.real = n, os.fsync
+
+    def __call__(self, handle: int) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(28, "No space left on device")
+        self.real(handle)
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.npy", "e.parquet"])
+def test_a_full_disk_is_an_error_that_names_the_file(
+    name: str, model: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    out, failed = tmp_path / name, 0
+    out.write_bytes(b"older")
+    for n in range(1, 40):
+        monkeypatch.setattr(os, "fsync", Disk(n))
+        try:
+            embed_file(model, str(table), out, replace(ONE, overwrite=True))
+        except FileError as error:
+            assert name in str(error)
+            assert out.read_bytes() == b"older"
+            failed += 1
+        else:
+            if os.fsync.left > 0:  # type: ignore[attr-defined]
+                break
+            out.write_bytes(b"older")  # that of a folder, after the move
+    assert failed > 5
+    assert numbers(out).shape[0] == 31
+
+
+def test_an_output_killed_at_its_end_is_complete_and_can_be_made_again(
+    model: Path, table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "e.csv"
+    embed_file(model, str(table), out, ONE)
+    whole = out.read_bytes()
+    out.with_name("e.csv.progress").write_text("{}")
+    assert embed_file(model, str(table), out, ONE).before == 0
+    assert out.read_bytes() == whole
+    assert [p.name for p in tmp_path.iterdir()] == ["e.csv"]
