@@ -3,8 +3,9 @@
 import math
 import os
 import stat
+import threading
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -56,14 +57,14 @@ def test_what_fails_after_the_move_is_no_error(tmp_path: Path, monkeypatch: pyte
 
 def test_a_figure_that_cannot_be_drawn_keeps_the_old_one(tmp_path: Path) -> None:
     class Figure:
-        def savefig(self, file: IO[bytes], *, format: str, dpi: int) -> None:
-            file.write(format.encode())
-            if dpi == 1:
+        def savefig(self, file: IO[bytes], **how: Any) -> None:
+            file.write(how["format"].encode())
+            if how["dpi"] == 1:
                 raise OSError(28, "No space left on device")
 
     path = tmp_path / "a.SVG"
     write_figure(path, Figure())
-    with pytest.raises(FileError, match="a.SVG"):
+    with pytest.raises(FileError, match=r"a\.SVG"):
         write_figure(path, Figure(), dpi=1)
     assert path.read_bytes() == b"svg"
 
@@ -114,6 +115,22 @@ def test_a_lock_that_is_held_is_refused_or_waited_for(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     with lock(path, wait=False):
         pass
+
+
+def test_a_process_waits_for_a_lock(tmp_path: Path) -> None:
+    order = []
+
+    def second() -> None:
+        with lock(tmp_path / "a"):
+            order.append(2)
+
+    other = threading.Thread(target=second)
+    with lock(tmp_path / "a"):
+        other.start()
+        other.join(0.1)  # time enough for one that does not wait
+        order.append(1)
+    other.join()
+    assert order == [1, 2]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")

@@ -76,7 +76,8 @@ class _Faults:
         if self.how == "full" and now > self.at and kind not in _FREE:
             raise _error(errno.ENOSPC, named)
         if now == self.at:
-            half()
+            if self.how != "fail":  # after which the rest may still be written
+                half()
             if self.how == "die":
                 os._exit(DIED)
             raise _error(errno.ENOSPC if self.how == "full" and kind not in _FREE else errno.EIO, named)
@@ -109,17 +110,17 @@ class _Faults:
             self.step("open", place, file)
             raw = Raw(file, mode.replace("b", "").replace("t", ""))
             raw.place = place
-            out: Any = (io.BufferedRandom if "+" in mode else io.BufferedWriter)(raw)  # type: ignore[type-var]
+            out: Any = (io.BufferedRandom if "+" in mode else io.BufferedWriter)(raw)
             return out if "b" in mode else io.TextIOWrapper(out, encoding, errors, newline)
 
-        builtins.open = io.open = counted_open  # type: ignore[assignment]
+        builtins.open = io.open = counted_open
 
         def counted_os_open(path: Any, flags: int, *rest: Any, dir_fd: int | None = None) -> int:
             if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and (place := self.below(path, dir_fd)) is not None:
                 self.step("open", place, path)
             return real_os_open(path, flags, *rest, dir_fd=dir_fd)
 
-        os.open = counted_os_open
+        setattr(os, "open", counted_os_open)  # noqa: B010 (types)
 
         def counted(name: str, kind: str, of_handle: bool = False) -> None:
             real = getattr(os, name)
@@ -132,7 +133,8 @@ class _Faults:
 
             setattr(os, name, change)
 
-        os.fsync = os.fdatasync = lambda handle: None  # what is written survives the process without it
+        for name in ("fsync", "fdatasync"):  # what is written survives the process without them
+            setattr(os, name, lambda handle: None)
         for name in ("replace", "rename", "link", "symlink"):
             counted(name, "rename")
         for name in ("unlink", "remove"):
