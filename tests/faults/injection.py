@@ -29,7 +29,7 @@ __all__ = ["DIED", "HOWS", "Ended", "Point", "in_child"]
 # Dies there; fails once; the disk is full from there on, so that only what needs no space succeeds.
 HOWS = ("die", "fail", "full")
 DIED = 137  # the exit code of a process that was killed
-HUNG = 20.0  # seconds
+HUNG = 60.0  # seconds, on a busy machine
 _FREE = ("rename", "unlink", "rmdir")  # need no space
 
 
@@ -163,7 +163,7 @@ def in_child(root: Path, work: Callable[[], None], how: str = "count", at: int =
             pid = os.fork()
         if not pid:
             _child(root, work, _Faults(root, how, at), said, told)
-        end = time.monotonic() + HUNG * (6 if how == "count" else 1)  # kernels may be compiled
+        end = time.monotonic() + HUNG * (3 if how == "count" else 1)  # kernels may be compiled
         while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)

@@ -42,7 +42,7 @@ def test_the_change_with_a_number_fails_or_is_the_last(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_model_save_and_a_training_survive_faults() -> None:
     """In a process of its own, which forks before it computes."""
-    words = [sys.executable, str(ROOT / "tests" / "faults"), "--only", "model|training$", "--every", "30"]
+    words = [sys.executable, str(ROOT / "tests" / "faults"), "--only", "model|training$", "--every", "40"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = [json.loads(line) for line in done.stdout.splitlines()]
