@@ -27,18 +27,8 @@ Content = dict[str, bytes]
 
 _NETWORK = (
     *("--order", "1", "--levels", "1", "--channels", "2", "--hidden", "4", "--contractions", "distinct"),
-    *(
-        "--epochs",
-        "2",
-        "--batch-size",
-        "40",
-        "--threads",
-        "1",
-        "--features",
-        "element",
-        "--no-edge-features",
-        "--quiet",
-    ),
+    *("--epochs", "2", "--batch-size", "40", "--threads", "1", "--features", "element", "--no-edge-features"),
+    "--quiet",
 )
 
 
@@ -62,7 +52,7 @@ class Trial:
 
     Attributes:
         name: in the report.
-        command: words for ``ccn``, or of a model that is saved in place of another.
+        command: words for ``ccn``, or a model to save or a table to read (:func:`_work`).
         results: the files and folders that it makes.
         again: what is done afterwards, one after the other until one succeeds; the others must say why they do not.
         before: commands that make the folder in which it is done.
