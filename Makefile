@@ -38,7 +38,7 @@ check: lint  ## lint and the fast tests, for daily work
 test: lint  ## lint and all tests
 	$(BIN)/pytest -n 2
 
-faults: $(VENV)/.dev  ## let every change on disk of small runs fail, and count what holds (half an hour)
+faults: $(VENV)/.dev  ## let every change on disk of small runs fail, and count what holds (half an hour or less)
 	$(BIN)/python tests/faults --report results/reliability/faults.json --page docs/reliability.md
 
 bench: $(VENV)/.bench  ## measure against the yardsticks, in one run

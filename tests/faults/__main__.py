@@ -42,7 +42,9 @@ def main() -> None:
         write_json(given.report, found)
     if given.page:
         text = given.page.read_text(encoding="utf-8")
-        made = re.sub(r"(?s)(?<=<!-- faults -->\n).*?(?=<!-- end of faults -->)", lambda _: rendered(found), text)
+        made = re.sub(
+            r"(?s)(?<=<!-- faults -->\n).*?(?=<!-- end of faults -->)", lambda _: rendered(found) + "\n", text
+        )
         given.page.write_text(made, encoding="utf-8")
     sys.exit(any(one["broken"] for one in found))
 
