@@ -20,6 +20,7 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
+from ccn.methods.network import NetworkMethod
 from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
 
 Call = Callable[..., None]
@@ -37,6 +38,28 @@ def content(run: Path) -> tuple[object, dict[str, list[float]]]:
     return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
 
 
+def test_numbers_are_fitted_on_the_scale_that_is_asked_for(
+    table: Path, tmp_path: Path, ccn: Call, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", "--target-scale", "log", *tiny)
+    assert content(run)[0]["task"]["scale"]["bends"][0]["kind"] == "log"  # type: ignore[index]
+    assert "size log" in (run / "report.md").read_text()
+    for row in rows(run / "predictions.csv"):
+        assert 0 <= float(row["size_low"]) < float(row["size_pred"]) < float(row["size_high"])
+
+
+def test_a_heavy_tail_is_said(tmp_path: Path, ccn: Call, tiny: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    table, run = tmp_path / "tail.csv", tmp_path / "run"
+    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 4):.3f}" for i in range(40)]
+    table.write_text("\n".join(["smiles,dose", *lines]) + "\n")
+    ccn("train", table, "--target", "dose", "-o", run, *tiny)
+    (line,) = [w for w in json.loads((run / "metrics.json").read_text())["warnings"] if "--target-scale auto" in w]
+    assert line.startswith("dose:")
+    assert line in capsys.readouterr().err
+    assert line in (run / "report.md").read_text()
+
+
 def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {
@@ -45,18 +68,20 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     }  # fmt: skip
     found = json.loads((run / "metrics.json").read_text())
     assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}
-    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2"}
-    assert 0 <= found["interval"]["coverage"] <= 1
+    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2", "spearman"}
+    assert found["interval"]["level"] == 0.9
+    assert "9 calibration rows, there are 2" in found["interval"]["reason"]
     assert len(rows(run / "history.csv")) == 2
     tested = rows(run / "predictions.csv")
-    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred", "size_low", "size_high"}
+    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred"}
     assert len(tested) == 4
     for row in tested:
         assert row["id"] == f"m{int(row['row']) - 1}"
         assert float(row["size"]) == len(row["smiles"]) + 0.25
     report = (run / "report.md").read_text()
     assert "| MAE |" in report
-    assert "90 % intervals" in report
+    assert found["interval"]["reason"] in report
+    assert "--interval" not in report
 
 
 def test_classes_bad_rows_and_json(
@@ -137,7 +162,7 @@ def test_a_second_process_is_refused_while_the_first_is_at_work(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
     words = ("train", table, "--target", "size", "--output", tmp_path / "run", "--quiet", *tiny)
-    with hold_folder(tmp_path / "run"), pytest.raises(CCNError, match="another process"):
+    with hold_folder(tmp_path / "run"), pytest.raises(CCNError):
         ccn(*words)
     assert not (tmp_path / "run").exists()
     child = fork_and_kill(tmp_path / "run")
@@ -234,13 +259,40 @@ def test_splits_by_a_column(ccn: Call, tmp_path: Path, tiny: list[str]) -> None:
     assert json.loads((tmp_path / "run" / "splits.json").read_text())["splits"][0]["test"] == [17, 18, 19]
 
 
+def test_a_molecule_in_two_parts_is_said_and_left_out_of_a_second_score(
+    ccn: Call, tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    rows = [(f"{'C' * (i + 1)}O", part) for i, part in enumerate(["train"] * 14 + ["val"] * 4 + ["test"] * 3)]
+    rows += [("OC", "test"), ("OCC", "val")]
+    table.write_text("smiles,y,part\n" + "".join(f"{s},{i}.5,{part}\n" for i, (s, part) in enumerate(rows)))
+    words = ["train", table, "--target", "y", "--split-column", "part", *tiny]
+    ccn(*words, "-o", tmp_path / "run")
+    said = capsys.readouterr()
+    assert "2, in 4 rows" in said.err
+    assert "1 of the 4 test rows" in said.out
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert found["shared_molecules"] == 2
+    assert found["overlap"]["test"]["train"] == 1
+    assert found["overlap"]["test"]["without"]["rows"] == 3
+    assert found["overlap"]["test"]["without"]["metrics"] != found["metrics"]["test"]
+    assert found["overlap"]["validation"]["train"] + found["overlap"]["calibration"]["train"] == 1
+    assert "1 of the 4 test rows" in (tmp_path / "run" / "report.md").read_text()
+    ccn("info", tmp_path / "run")
+    assert "test, new" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, [*words, "-o", tmp_path / "other", "--duplicates", "together"])))
+    assert ended.value.code == 1
+    assert "rows 0 and 21" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "fact"),
     [
         (["train", "nowhere.csv", "-o", "run"], 1, "nowhere.csv"),
         (["train", "{table}", "--target", "sise", "-o", "run"], 1, "'sise'"),
         (["train", "{table}", "-o", "{folder}"], 1, "full: "),
-        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "dropout=2.0"),
+        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "--dropout 2.0:"),
         (["train", "{table}", "-o", "run", "--epochs", "many"], 2, "--epochs"),
         (["train", "{table}", "-o", "run", "--epoch", "3"], 2, "--epoch"),
         (["train", "-o", "run"], 1, "molecules.csv"),
@@ -326,3 +378,46 @@ def test_rows_without_a_target_are_counted(ccn: Call, table: Path, tmp_path: Pat
     assert rows["without target"] == 2
     assert sum(rows.values()) == 42
     assert "without target 2" in (tmp_path / "run" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["contractions", "nonlinearity", "scheme", "strategy", "precision", "devices"])
+def test_what_the_network_or_the_machine_refuses_is_named_as_in_the_file(
+    name: str, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, section = tmp_path / "c.toml", "machine" if name in ("strategy", "precision", "devices") else "network"
+    monkeypatch.setattr(NetworkMethod, "learn", lambda *_: pytest.fail("it was not refused"))
+    for value in ('"x"', "[]", "{}", "-1", "1e400", "nan", "true"):
+        config.write_text(f"[{section}]\n{name} = {value}\n")
+        with pytest.raises(SystemExit) as ended:
+            main(["train", str(table), "--target", "size", "--config", str(config), "-o", str(tmp_path / "run")])
+        assert ended.value.code == 1
+        assert f"{config}: {section}.{name}=" in capsys.readouterr().err
+
+
+def test_the_limit_of_atoms_goes_from_training_to_predictions(
+    ccn: Callable[..., None], tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    table.write_text("smiles,y\n" + "".join(f"{'C' * (i + 1)},{i}.5\n" for i in range(20)))
+    ccn("train", table, "--target", "y", "--max-atoms", "15", "-o", tmp_path / "run", "--quiet", *tiny)
+    assert (tmp_path / "run" / "dropped.csv").read_text().count("too large") == 5
+    ccn("predict", tmp_path / "run", table, "-o", out, "--processes", "1", "--quiet")
+    with out.open(newline="") as file:
+        assert [bool(row["y_pred"]) for row in csv.DictReader(file)] == [True] * 15 + [False] * 5
+    capsys.readouterr()
+    ccn("evaluate", tmp_path / "run", table, "--json")
+    assert json.loads(capsys.readouterr().out)["rows"] == 15
+
+
+def test_the_head_of_a_network_may_read_features_of_the_molecule(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    flags = [{"element": "compact+morgan"}.get(word, word) for word in tiny]
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", *flags, "--graph-features")
+    assert "graph_features = true" in (run / "config.toml").read_text()
+    assert [name for name in content(run)[1] if name.endswith(".factor")] == ["member0.head.0.others.0.factor"]
+    ccn("predict", run, table, "-o", tmp_path / "out.csv", "--quiet")
+    tested = {row["smiles"]: float(row["size_pred"]) for row in rows(run / "predictions.csv")}
+    found = {row["smiles"]: float(row["size_pred"]) for row in rows(tmp_path / "out.csv")}
+    assert all(found[smiles] == pytest.approx(value, rel=1e-4) for smiles, value in tested.items())

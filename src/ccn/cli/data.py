@@ -124,11 +124,12 @@ def info(
     from ccn.datasets import load
     from ccn.datasets.dataset import summary
     from ccn.datasets.pictures import draw, sketch, spread
+    from ccn.runs.config import with_none
 
     named = given(_SECTIONS, flags)
     features = named.get("features", {})
     options = {**named.get("data", {}), "features": features.pop("molecules", None), "energies": energies, **features}
-    found = load(source, **{key: value for key, value in options.items() if value not in (None, "none")})
+    found = load(source, **{key: value for key, value in with_none(source, options).items() if value is not None})
     picture = dropped = None
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

@@ -24,8 +24,9 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
     if json:
         print_json(found)
         return
+    about = found["about"]
     try:
-        rows, metrics = _rows(found), metrics_rows(found["about"].get("metrics") or {})
+        rows, metrics = _rows(found), metrics_rows(about.get("metrics") or {}, about.get("overlap"))
     except Exception as error:  # whatever a forged description makes the formatting raise
         raise FileError(
             f"{model}: its description is damaged ({type(error).__name__}: {error}); take another copy"
@@ -38,6 +39,7 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
 def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     task, inputs, about = found["task"], found["inputs"], found["about"]
     features = "graphs" if inputs["molecules"] is None else f"molecules, with the features {inputs['molecules']!r}"
+    features += f" and the columns {', '.join(inputs['columns'])}" if inputs.get("columns") else ""
     kind = inputs["vertices"]["kind"]
     return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",

@@ -39,7 +39,7 @@ def train(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
-    from ccn.reports.summary import metrics_rows
+    from ccn.reports.summary import metrics_rows, overlap_text
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
@@ -64,6 +64,10 @@ def train(
     if settings.json:
         print_json({"folder": str(output), **done.metrics})
     elif not settings.quiet:
-        table("Metrics", *metrics_rows(done.metrics["metrics"]))
+        overlap = done.metrics["overlap"] or {}
+        table("Metrics", *metrics_rows(done.metrics["metrics"], overlap))
+        for part, same in overlap.items():
+            if "without" in same:
+                print(overlap_text(same, done.metrics["graphs"][part], f"{part} "))
         coverage(done.metrics.get("interval"))
         print(f"saved in {output}: model.safetensors, report.md and more; next: ccn predict {output} FILE -o out.csv")

@@ -98,7 +98,7 @@ def _check_words(name: str, column: Sequence[Any], where: str) -> None:
         what = f"{len(words)} different words in {len(given)} rows; choose another target (--target)"
     else:
         return
-    raise DataError(f"{where}: the target {name!r} has {what}, or set task='classification' (--task classification)")
+    raise DataError(f"{where}: the target {name!r} has {what}, or set task='classification'")
 
 
 def encode_targets(
@@ -121,7 +121,7 @@ def encode_targets(
             other = next(name for name, few in kinds.items() if not few)
             raise DataError(
                 f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which cannot be learned "
-                "together; name target_columns of one kind"
+                "together; name targets of one kind"
             )
     if task == "classification":
         integers = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]

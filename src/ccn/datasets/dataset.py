@@ -183,7 +183,7 @@ class Dataset:
     def statistics(self) -> Statistics:
         """Counts of graphs, vertices and edges, and how often each class occurs over all targets."""
         pack, classes = self.pack, {}
-        sizes, edge_features = pack.sizes, pack.arrays.get("edge_features")
+        sizes = pack.sizes
         if self.task == "classification":
             known = self.targets[~np.isnan(self.targets)].astype(np.int64)
             counts = np.bincount(known, minlength=len(self.classes))
@@ -195,7 +195,7 @@ class Dataset:
             smallest=int(sizes.min()) if len(pack) else 0,
             largest=int(sizes.max(initial=0)),
             vertex_features=pack.width,
-            edge_features=0 if edge_features is None else int(edge_features.shape[1]),
+            edge_features=pack.edge_width,
             task=self.task,
             targets=self.target_names,
             classes=classes,

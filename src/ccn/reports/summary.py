@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ccn.files import write_figure
+from ccn.learning.metrics import LABELS
 from ccn.learning.task import Floats, Task
 from ccn.methods.registry import make_method
 from ccn.reports.markup import markdown
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["draw_run", "figure", "metrics_rows", "report"]
+__all__ = ["draw_run", "figure", "metrics_rows", "overlap_text", "report"]
 
-_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
-_ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
+_NEW = "new molecules"
+_ENDS = {
+    "epochs": "all",
+    "patience": "stopped early",
+    "time limit": "stopped by the time limit",
+    "validation loss rose": "stopped, since the validation loss rose",
+}
 
 
 def figure(value: float | None) -> str:
@@ -31,11 +37,44 @@ def figure(value: float | None) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
-def metrics_rows(found: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a table of metrics: one row per metric, one column per part."""
-    parts = [part for part in found if part != "calibration"]  # used for the intervals only
+def metrics_rows(
+    found: Mapping[str, Mapping[str, float]], overlap: Mapping[str, Any] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of metrics: one row per metric, one column per part.
+
+    With the ``overlap`` of the parts (:meth:`ccn.learning.model.Model.overlap`), a part that has any gets a second
+    column, without it.
+    """
+    columns: dict[str, Mapping[str, float]] = {}
+    for part, values in found.items():
+        if part != "calibration":  # used for the intervals only
+            columns[part] = values
+            without = ((overlap or {}).get(part) or {}).get("without")
+            if without:
+                columns[f"{part}, {_NEW}" if part else _NEW] = without["metrics"]
+    if len(columns) > 1 and "" in columns:
+        columns = {part or "all rows": values for part, values in columns.items()}
     names = list(next(iter(found.values()), {}))
-    return ["", *parts], [[_NAMES.get(n, n), *(figure(found[p].get(n)) for p in parts)] for n in names]
+    return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
+
+
+def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") -> str:
+    """One sentence on the rows whose molecules the model was made with; ``where`` says of which part they are."""
+    if found is None:
+        return "Whether the model was trained on any of these rows is unknown: its file has no hashes of molecules."
+    there = {part: found[part] for part in ("train", "validation") if found.get(part)}
+    more = "" if found["exact"] else " There may be more: another version of RDKit wrote the SMILES of training."
+    if not there:
+        return f"No molecule of the {rows:,} {where}rows was used in training.{more}"
+    counts, kept = ", ".join(f"{part} {count:,}" for part, count in there.items()), found["without"]["rows"]
+    interval = (found["without"]["interval"] if kept else None) or {}
+    covered = (
+        f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if "coverage" in interval else ""
+    )
+    return (
+        f"{sum(there.values()):,} of the {rows:,} {where}rows are molecules that were used in training ({counts}); the "
+        f"column {_NEW!r} has the metrics of the {kept:,} others{covered}.{more}"
+    )
 
 
 def report(
@@ -50,21 +89,31 @@ def report(
         f"Task: {found['task']}. Data: {data}.",
         f"Rows: {sizes}. Choices were made on the validation part; the test part was used once, for the metrics below.",
         "## Metrics",
-        markdown(*metrics_rows(found["metrics"])),
+        markdown(*metrics_rows(found["metrics"], found["overlap"])),
     ]
+    parts += [f"Warning: {line}." for line in found["warnings"]]
+    if found["overlap"] is None:
+        parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
+    if found["shared_molecules"]:
+        parts.append(f"Molecules in more than one part of the split: {found['shared_molecules']:,}.")
+    for part, same in (found["overlap"] or {}).items():
+        if "without" in same:
+            parts.append(overlap_text(same, found["graphs"][part], f"{part} "))
     if drawn:
         parts.append("![losses, and predictions on the test part](report.png)")
-    interval = found.get("interval")
-    if interval:
+    interval = found.get("interval") or {}
+    if "reason" in interval:
+        parts.append(f"No intervals: {interval['reason']}.")
+    elif interval:
         width = ", ".join(f"{name} {figure(w)}" for name, w in interval["mean_width"].items())
         parts.append(
             f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets of "
             f"{interval['rows']} test rows; mean width: {width}."
         )
-    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * bool(interval)
+    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * ("coverage" in interval)
     parts += [
         "## Training",
-        f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",
+        f"{_made(model, found, config)}{_scaled(model.task)}; seed {config.seed}; {found['seconds']:.0f} s.",
         "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`.",
         "## Usage",
         f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
@@ -86,6 +135,13 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), epoch {m['best_epoch']} kept" for m in found["members"]
     )
     return f"{said}; recipe {config.recipe.name}{network}; {members} member{'s' * (members > 1)}, {ended}"
+
+
+def _scaled(task: Task) -> str:
+    """The scale on which targets were fitted, if it is not linear."""
+    shapes = () if task.scale is None or not task.scale.bends else task.scale.shapes
+    said = ", ".join(f"{name} {shape}" for name, shape in zip(task.targets, shapes, strict=False))
+    return f"; fitted on the scale: {said}" * bool(said)
 
 
 def draw_run(

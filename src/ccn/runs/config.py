@@ -1,8 +1,8 @@
 """The configuration of a run, and the folder that it is written to.
 
 A configuration is everything that decides the result of a run, as plain values in a TOML file. Flags take precedence
-over the file, the file over the recipe. The file that a run writes has every field, also those that are off
-(``none``), so that its meaning does not change with the defaults of later versions.
+over the file, the file over the recipe. The file that a run writes has every field but columns that were not named,
+also those that are off (``none``), so that its meaning does not change with the defaults of later versions.
 
 >>> c = resolve("molecules.csv", {"training": {"epochs": 5}, "data": {"target_columns": ["pce"]}})
 >>> c.recipe.training.epochs, c.data.target_columns
@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -26,9 +26,9 @@ from ccn.errors import ConfigurationError, FileError
 from ccn.files import lock, remove_unfinished, write_atomically
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
-from ccn.settings import setting
+from ccn.settings import Checked, setting
 from ccn.training.execution import Machine
-from ccn.training.recipe import RECIPES, SECTIONS, Recipe, changed
+from ccn.training.recipe import SECTIONS, Features, Recipe, changed
 from ccn.training.recipe import recipe as named
 
 if TYPE_CHECKING:
@@ -36,17 +36,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "hold_folder", "merged",
-    "read_config", "resolve", "to_dict", "to_toml",
+    "read_config", "resolve", "to_dict", "to_toml", "with_none",
 ]  # fmt: skip
 
 _DEFAULT_METHOD = "ccn"
 _FILE, _LOCK = "config.toml", ".run.lock"
 _FORMER = ".former"  # the run that another one replaces, until that is complete
 _RESULTS = ("model.safetensors", "best.toml")  # written last
+_FORMAT = 2  # of configuration files; those that 0.1 wrote do not say theirs
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Checked):
     """Which column of a table means what; columns that are not named are detected."""
 
     target_columns: tuple[str, ...] = setting(
@@ -61,24 +62,33 @@ class Data:
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
     id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    extra_columns: tuple[str, ...] = setting(
+        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+    )
+    sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
     task: Literal["classification", "regression"] | None = setting(
         None, "Detected by default: strings and a few integers are classes."
     )
     class_weight: Literal["balanced"] | None = setting(None, "Weight classes by their inverse frequency.")
+    max_atoms: int | None = setting(
+        None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
+    )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 
 
 @dataclass(frozen=True)
-class Splitting:
+class Splitting(Checked):
     """How rows are split into training, validation and test."""
 
     split: Literal["random", "stratified", "scaffold", "column"] | None = setting(
         None, "By default the split column if there is one, stratified for classes, else random."
     )
-    fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.")
+    fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.", least=0)
     splits_file: str | None = setting(None, "Read the split from the splits.json of a run.")
-    duplicates: Literal["together", "ignore"] = setting(
-        "together", "Keep duplicates of a molecule in one part, or ignore that they are duplicates."
+    duplicates: Literal["together", "ignore"] | None = setting(
+        None,
+        "Keep duplicates of a molecule together in one part, or ignore that they are duplicates; by default together, "
+        "but a split column is followed as it is.",
     )
 
 
@@ -108,7 +118,7 @@ class Config:
         return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
-_SINGLE = ("source", "method", "recipe", "seed", "threads")
+_SINGLE = ("format", "source", "method", "recipe", "seed", "threads")
 RUN_SECTIONS = {"data": Data, "splitting": Splitting, "machine": Machine}
 """The sections of a configuration beside those of the recipe."""
 
@@ -127,20 +137,18 @@ def resolve(
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
-    method = make_method(str(file.get("method", _DEFAULT_METHOD)), classification=False)
+    _check(file)
+    method = make_method(file.get("method", _DEFAULT_METHOD), classification=False)
     if "recipe" in file and not method.named_recipes:
         raise ConfigurationError(f"method {method.name}: it has one recipe only; leave out --recipe, or --method")
-    recipe = named(str(file["recipe"])) if "recipe" in file else method.base_recipe()
+    recipe = named(file["recipe"]) if "recipe" in file else method.base_recipe()
     parts: dict[str, Any] = {name: kind() for name, kind in RUN_SECTIONS.items()}
     has = method.recipe_fields()
     seen: set[str] = set()
     for name, values in (*file.items(), *given.items()):
         if name in _SINGLE:
             continue
-        if name not in (*RUN_SECTIONS, *SECTIONS) or not isinstance(values, Mapping):
-            known = ", ".join((*_SINGLE, *(f"[{s}]" for s in (*RUN_SECTIONS, *SECTIONS))))
-            raise ConfigurationError(f"{name}: not a setting of a run; a configuration has {known}")
-        values = {k: None if v == "none" else v for k, v in values.items()}
+        values = with_none(file["source"], values)
         if name in RUN_SECTIONS:
             parts[name] = changed(parts[name], name, values)
             continue
@@ -149,21 +157,63 @@ def resolve(
             if key not in has.get(name, ()):
                 raise ConfigurationError(f"[{name}] {key}: the method {method.name} has no such setting; leave it out")
         seen |= values.keys()
+    _check_features(recipe.features)
     return Config(
-        str(file["source"]),
+        file["source"],
         recipe,
         **parts,
         method=method.name,
-        seed=_integer("seed", file.get("seed", 0), 0),
-        threads=None if file.get("threads", "none") == "none" else _integer("threads", file["threads"], 1),
+        seed=file.get("seed", 0),
+        threads=None if file.get("threads", "none") == "none" else file["threads"],
         left=tuple(sorted(method.chosen_fields() - seen)),
     )
 
 
-def _integer(name: str, value: Any, least: int) -> int:
-    if type(value) is not int or value < least:
-        raise ConfigurationError(f"{name}={value!r}: it must be an integer of at least {least}")
-    return value
+def _check(file: Mapping[str, Any]) -> None:
+    """An error about a name that is not known, or about a setting outside sections with a value of another type."""
+    sections = {**RUN_SECTIONS, **SECTIONS}
+    for name, values in file.items():
+        if name not in _SINGLE and not (name in sections and isinstance(values, Mapping)):
+            known = ", ".join((*_SINGLE, *(f"[{s}]" for s in sections)))
+            raise ConfigurationError(f"{name}: not a setting of a run; a configuration has {known}")
+    integers = {"seed": (0, 2**32 - 1), "threads": (1, 1024), "format": (_FORMAT, _FORMAT)}
+    for name in file.keys() & set(_SINGLE):
+        value = file[name]
+        if name in integers and not (name == "threads" and value == "none"):
+            low, high = integers[name]
+            if type(value) is not int or not low <= value <= high:
+                raise ConfigurationError(f"{name}={value!r}: it must be an integer from {low} to {high}")
+        elif not isinstance(value, str):
+            raise ConfigurationError(f"{name}={value!r}: it must be a text")
+
+
+def _check_features(features: Features) -> None:
+    """An error unless there are such features of molecules and vertices."""
+    from ccn.chemistry.properties import molecule_features
+    from ccn.features.vertices import vertex_features
+
+    made: dict[str, Callable[[Any], Any]] = {"molecules": molecule_features, "vertices": vertex_features}
+    for name, make in made.items():
+        value = getattr(features, name)
+        try:
+            make(value)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{name}={value!r}: {error}") from None
+
+
+def with_none(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of settings with None for ``none``, unless that is the name of a column of the source."""
+
+    def off(key: str, value: Any) -> bool:
+        return isinstance(value, str) and value == "none" and not (key.endswith("_column") and "none" in columns())
+
+    def columns() -> Sequence[str]:
+        from ccn.datasets import options_of
+        from ccn.datasets.tables import open_table
+
+        return open_table(source).columns if "target_columns" in options_of(source) else ()
+
+    return {key: None if off(key, value) else value for key, value in values.items()}
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,9 +223,9 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_dict(config: Config) -> dict[str, Any]:
-    """Plain data for TOML and JSON; ``none`` stands for None."""
+    """Plain data for TOML and JSON; ``none`` stands for None, except for columns, which are left out."""
     method = make_method(config.method, classification=False)
-    out: dict[str, Any] = {"source": config.source, "method": config.method}
+    out: dict[str, Any] = {"format": _FORMAT, "source": config.source, "method": config.method}
     if method.named_recipes:
         out["recipe"] = config.recipe.name
     out |= {"seed": config.seed, "threads": _or_none(config.threads)}
@@ -184,7 +234,8 @@ def to_dict(config: Config) -> dict[str, Any]:
     named |= {s: [f.name for f in fields(kind) if f.name in has.get(s, ())] for s, kind in SECTIONS.items()}
     for name, keys in named.items():
         section = getattr(config if name in RUN_SECTIONS else config.recipe, name)
-        values = {key: _or_none(plain(getattr(section, key))) for key in keys if key not in config.left}
+        plainly = {key: plain(getattr(section, key)) for key in keys if key not in config.left}
+        values = {k: _or_none(v) for k, v in plainly.items() if v is not None or not k.endswith("_column")}
         if values:
             out[name] = values
     return out
@@ -220,8 +271,26 @@ def read_config(path: str | Path) -> dict[str, Any]:
         found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path}: cannot be read as a TOML file ({error})") from None
-    if "recipe" in found and found["recipe"] not in RECIPES:
-        raise ConfigurationError(f"{path}: recipe {found['recipe']!r} is not known; choose from {', '.join(RECIPES)}")
+    from ccn.learning.old_files import with_auto
+
+    if "format" not in found and {"source", "seed", "threads", *RUN_SECTIONS} <= found.keys():  # written by 0.1
+        found = with_auto(found)
+        if isinstance(found["data"], dict):
+            found["data"] = {k: v for k, v in found["data"].items() if v != "none"}
+    try:
+        _check(found)
+        make_method(found.get("method", _DEFAULT_METHOD), classification=False)
+        named(found.get("recipe", "default"))
+        for section, kind in {**RUN_SECTIONS, **SECTIONS}.items():
+            for name, value in found.get(section, {}).items():
+                try:
+                    made = changed(kind(), section, {name: None if value == "none" else value})
+                    if isinstance(made, Features):
+                        _check_features(made)
+                except ConfigurationError as error:
+                    raise ConfigurationError(f"{section}.{str(error).removeprefix(f'{section}.')}") from None
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
     return found
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ccn.datasets import Dataset, load, options_of
+from ccn.datasets.dealing import groups_of, join_groups, scaffold_groups
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, labelled
 from ccn.runs.config import Config
 
-__all__ = ["divide", "read_data", "read_source"]
+__all__ = ["divide", "read_data", "read_source", "shared_molecules"]
 
 _ALL = "all"
 _SHOWN = 20  # columns that an error lists
@@ -24,7 +28,8 @@ _SHOWN = 20  # columns that an error lists
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    how = {name: getattr(d, name) for name in (*COLUMN_OPTIONS, "task") if name != "target_columns"}
+    names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms")
+    how = {name: getattr(d, name) or None for name in names if name != "target_columns"}
     targets = _targets(config)
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if targets and not d.target_columns:
@@ -58,7 +63,7 @@ def _targets(config: Config) -> tuple[str, ...]:
         return named
     if "target_columns" not in options_of(source):
         return ()
-    table = open_table(source)
+    table = open_table(source, sheet=config.data.sheet)
     if every and _ALL in table.columns:
         return named
     columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}
@@ -100,7 +105,39 @@ def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
     parts = split.labelled(known)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
-    return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    examples = Examples.of_dataset(data, parts)
+    return split, replace(examples, class_weight=config.data.class_weight, groups=_fold_groups(data, config, split))
+
+
+def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
+    """Rows that folds of the training part keep together, as the split keeps them: scaffolds, groups, molecules.
+
+    A split by column counts as one by scaffold if no scaffold is in two of its parts.
+    """
+    if data.canonical is None:
+        return None if data.groups is None else groups_of(data.groups)
+    scaffolds = scaffold_groups(data.canonical)
+    part = np.zeros(len(data), dtype=np.int64)
+    part[split.test] = 1
+    apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
+    if config.splitting.split == "scaffold" or (apart and len(split.test)):
+        return scaffolds
+    molecules = groups_of(data.canonical)
+    return molecules if data.groups is None else join_groups(molecules, groups_of(data.groups))
+
+
+def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
+    """How many molecules have a target in more than one part of a split, said if there are any; None for other graphs.
+
+    A column, a file of splits or ``duplicates = "ignore"`` may divide them.
+    """
+    if data.canonical is None:
+        return None
+    rows = split.labelled(labelled(data.targets)).shared(data.canonical).tolist()
+    count = len({data.canonical[i] for i in rows})
+    if count:
+        say(f"molecules in more than one part of the split: {count:,}, in {len(rows):,} rows; the parts are as given")
+    return count
 
 
 def _split(data: Dataset, config: Config) -> Split:

@@ -16,17 +16,20 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 import numpy as np
 
+from ccn.chemistry.smiles import mol_block
+from ccn.datasets.sheets import MOST_COLUMNS, MOST_ROWS, need_openpyxl, write_sheet
 from ccn.datasets.tables import Chunk, number
 from ccn.errors import ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
 
-__all__ = ["Format", "Output", "array", "json_lines", "parquet", "table"]
+__all__ = ["Format", "Output", "array", "excel", "json_lines", "parquet", "plain", "sdf", "table"]
 
 
 @dataclass(frozen=True)
@@ -60,22 +63,72 @@ def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool
             csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
             for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
         )
-        for (
-            row
-        ) in rows:  # before Python 3.13, the writer does not quote a carriage return, which ends a row for readers
+        # Before Python 3.13, the writer does not quote a carriage return, which ends a row for readers.
+        for row in rows:
             (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
+    return Format(lines([header]), lambda rows, values, why: lines(_texts(rows, values, why)))
+
+
+def _texts(rows: Chunk, values: Any, why: Sequence[str]) -> list[list[str]]:
+    """The cells of each row, its values and its reason."""
+    if isinstance(values, np.ndarray):
+        blank = [""] * values.shape[1]
+        values = [blank if w else [f"{v:.7g}" for v in row] for row, w in zip(values.tolist(), why, strict=True)]
+    return [[*row.cells, *added, w] for row, added, w in zip(rows, values, why, strict=True)]
+
+
+def excel(header: Sequence[str], path: Path) -> Format:
+    """The same as a table on the sheet of an .xlsx file, which is made at the end."""
+    need_openpyxl(path)
+    if len(header) > MOST_COLUMNS:
+        raise ConfigurationError(f"{path}: a sheet has at most {MOST_COLUMNS:,} columns; write a .csv file instead")
+
+    def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
+
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
-        if isinstance(values, np.ndarray):
-            blank = [""] * values.shape[1]
-            values = [blank if w else [f"{v:.7g}" for v in row] for row, w in zip(values.tolist(), why, strict=True)]
-        return lines([[*row.cells, *added, w] for row, added, w in zip(rows, values, why, strict=True)])
+        if rows[-1].number >= MOST_ROWS:
+            raise ConfigurationError(f"{path}: a sheet has at most {MOST_ROWS:,} rows; write a .csv file instead")
+        return lines(_texts(rows, values, why))
 
-    return Format(lines([header]), body)
+    def finish(part: Path, path: Path) -> None:
+        write_atomically(path, partial(write_sheet, part))
+        part.unlink()
+
+    return Format(lines([header]), body, finish)
 
 
-def _plain(cell: str) -> float | str | None:
+def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
+    """A record for each row: its molecule, without atoms if it cannot be read, and all columns as properties.
+
+    Args:
+        header: the names of the columns, those of the values and the reason.
+        smiles: the number of the column of SMILES.
+        title: that of the column that names the molecules.
+    """
+    # The name of a property stands between < and >.
+    names = [" ".join(name.split()).translate({ord("<"): "(", ord(">"): ")"}) for name in header]
+
+    def one(text: str) -> str:
+        """The text in a line that does not begin or end a record."""
+        line = " ".join(text.split())
+        return f" {line}" if line.startswith((">", "$$$$")) else line
+
+    def record(cells: Sequence[str]) -> str:
+        block = mol_block(cells[smiles].strip(), "" if title is None else one(cells[title]))
+        fields = (f">  <{name}>\n{one(cell)}\n\n" for name, cell in zip(names, cells, strict=True))
+        return f"{block}{''.join(fields)}$$$$\n"
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        return "".join(map(record, _texts(rows, values, why))).encode("utf-8", "replace")
+
+    return Format(b"", body)
+
+
+def plain(cell: str) -> float | str | None:
+    """The value of a cell for JSON: a number, a text, or None if it is empty."""
     value = number(cell)
     return (int(value) if cell.lstrip("-").isdigit() else value) if value is not None else cell or None
 
@@ -91,7 +144,7 @@ def json_lines(names: Sequence[str]) -> Format:
             except ValueError:
                 one = None
             given = one if isinstance(one, dict) else {"graph": row.cells[0]}
-            answer = dict(zip(names, (*map(_plain, added), w or None), strict=True))
+            answer = dict(zip(names, (*map(plain, added), w or None), strict=True))
             made.append(json.dumps(given | answer, ensure_ascii=False) + "\n")
         return "".join(made).encode("utf-8", "surrogatepass")
 

@@ -22,21 +22,19 @@ from ccn.files import write_atomically, write_json
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
 from ccn.learning.examples import labelled
-from ccn.learning.model import Model, Prediction
-from ccn.learning.task import Floats
+from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
+from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import draw_run, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
-from ccn.runs.data import divide, read_data
+from ccn.runs.data import divide, read_data, shared_molecules
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
 
-__all__ = ["LEVEL", "Result", "coverage", "train_run"]
-
-LEVEL = 0.9  # of the reported intervals
+__all__ = ["Result", "train_run"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def train_run(
     config: Config,
     folder: Path,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 
@@ -77,6 +75,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         sizes["without target"] = unlabelled
     say(str(data))
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
+    shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
         say("compiling kernels (once per machine, about half a minute)")
 
@@ -100,13 +99,21 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     with torch_threads(config.threads):
         model, outcome = fit(method, examples, execution, about)
         predicted = model.predict(examples.graphs.select(test)) if len(test) else None
-    known, metrics = data.targets[test], dict(model.about["metrics"])
+    known, metrics, overlap = data.targets[test], dict(model.about["metrics"]), dict(model.about.get("overlap", {}))
     found: dict[str, Any] = {"task": model.task.kind, "targets": list(model.task.targets), "metrics": metrics}
     if predicted is not None:
         metrics["test"] = model.metrics(known, predicted)
-        found["interval"] = coverage(model, known, predicted)
-    found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
-    model = replace(model, about={**model.about, "metrics": metrics, "graphs": sizes})
+        if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
+            overlap["test"] = same
+        found["interval"] = model.coverage(known, predicted)
+    found |= {"overlap": overlap or None, "shared_molecules": shared}
+    found |= {
+        "members": model.about["members"],
+        "warnings": model.about["warnings"],
+        "graphs": sizes,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
     if not first:
         return result
@@ -115,7 +122,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     compared = None if predicted is None else (known, predicted.mean)
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+        level = LEVEL if "coverage" in (found["interval"] or {}) else None
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: a run with a model file is complete.
@@ -131,28 +139,8 @@ def _what(data: Dataset) -> str:
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
 
 
-def coverage(model: Model, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
-    """The coverage of the intervals of this level and their mean width; None without intervals."""
-    if model.calibration is None:
-        return None
-    low, high = model.interval(predicted, level)
-    there = ~np.isnan(targets)
-    inside = (low <= targets) & (targets <= high)
-    width = np.where(there, high - low, np.nan)
-    return {
-        "level": level,
-        "coverage": float(inside[there].mean()) if there.any() else math.nan,
-        "mean_width": {
-            name: float(np.nanmean(width[:, i])) if there[:, i].any() else math.nan
-            for i, name in enumerate(model.task.targets)
-        },
-        "rows": int(there.any(axis=1).sum()),
-    }
-
-
-def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
     """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
-    level = None if model.calibration is None else LEVEL
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
     kept = {name: column for name, column in columns.items() if column is not None}

@@ -8,15 +8,15 @@ pass on. The kind of number is that of an argument ``like`` or of a weight.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 from ccn.files import cache_folder, private_folder
@@ -37,6 +37,7 @@ __all__ = [
     "no_inline",
     "put",
     "total",
+    "when_compiling",
 ]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
@@ -60,6 +61,25 @@ def _folder() -> str:
 def kept_kernels() -> bool:
     """Whether compiled code is on disk, from an earlier use on this machine."""
     return any(Path(_folder()).rglob("*.nbi"))
+
+
+@contextmanager
+def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call a function at the first kernel that is compiled, not read from disk, while the block runs."""
+
+    class First(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", First()):
+        yield
 
 
 def compiled(f: Callable[..., Any]) -> Any:
