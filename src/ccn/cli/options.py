@@ -219,7 +219,13 @@ class Settings:
     flags: _Flags | None = None
 
     def resolve(
-        self, source: str | None, folder: Path, *, method: str | None = None, check: bool = True
+        self,
+        source: str | None,
+        folder: Path,
+        *,
+        method: str | None = None,
+        budget: str | None = None,
+        check: bool = True,
     ) -> tuple[Config, set[str]]:
         """The configuration of a run in a folder, and the names of the settings that flags or the file gave."""
         from ccn.runs.config import check_folder, merged, read_config, resolve
@@ -229,7 +235,7 @@ class Settings:
         asked = method or file.get("method")
         how = {"resume": self.resume, "overwrite": self.overwrite}
         before = check_folder(folder, **how, method=asked) if check else None
-        single = {"method": method, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
+        single = {"method": method, "budget": budget, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
         named = {f"{s}.{key}" for part in (file, flags) for s, v in part.items() if isinstance(v, dict) for key in v}
         return resolve(source, flags, merged(before or {}, file), **single), named
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,7 +12,9 @@ from ccn.methods.registry import METHODS
 
 __all__ = ["train"]
 
-_METHODS = f"Method to fit, by default ccn: {', '.join(METHODS)}."
+_METHODS = f"Method to fit, by default auto, a stack of several: {', '.join(METHODS)}."
+
+_BUDGET = "Work of the method auto: about 1, 3 or 30 minutes for 5,000 molecules on 2 cores; by default normal."
 
 
 def train(
@@ -21,13 +23,17 @@ def train(
     *,
     output: Annotated[Path, Output] = Path("run"),
     method: Annotated[str | None, Parameter(help=_METHODS)] = None,
+    budget: Annotated[Literal["fast", "normal", "best"] | None, Parameter(help=_BUDGET)] = None,
     checkpoint_every: float = 30.0,
     tensorboard: Flag = False,
     settings: Settings = Settings(),
 ) -> None:
-    """Train a network, or another method, on molecules or a data set; everything about the run goes into one folder.
+    """Train a model on molecules or a data set; everything about the run goes into one folder.
 
-    For example, `ccn train molecules.csv --target pce --output run --epochs 50`.
+    For example, `ccn train molecules.csv --target pce --output run`.
+
+    By default networks, a Gaussian process and boosted trees are fitted and weighed by how well they predict rows that
+    they were not fitted on; settings of networks apply to the networks among them. `--method ccn` trains one network.
 
     The SMILES column and the task are detected, rows are split 80/10/10, and invalid rows are listed in dropped.csv.
     Resume an interrupted run with `ccn train --output run --resume`.
@@ -39,12 +45,12 @@ def train(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
-    from ccn.reports.summary import metrics_rows, overlap_text
+    from ccn.reports.summary import leaderboard_rows, metrics_rows, overlap_text
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
     first = is_first()
-    config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
+    config, _ = settings.resolve(source, output, method=method, budget=budget, check=first or settings.resume)
     tell = say(settings.quiet or not first)
     keep_freed_memory()
     try:
@@ -65,6 +71,8 @@ def train(
         print_json({"folder": str(output), **done.metrics})
     elif not settings.quiet:
         overlap = done.metrics["overlap"] or {}
+        if board := done.model.about.get("leaderboard"):
+            table("Members, on rows they were not fitted on", *leaderboard_rows(board))
         table("Metrics", *metrics_rows(done.metrics["metrics"], overlap))
         for part, same in overlap.items():
             if "without" in same:

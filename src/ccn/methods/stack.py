@@ -99,6 +99,20 @@ class FittedStack(Fitted):
         each = [np.mean([f.predict(graphs).mean(axis=0) for f in m.fitted], axis=0) for m in self.members]
         return _combined(self.task, each, np.array([m.weight for m in self.members]), self.constant)
 
+    def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
+        """Those of the members that have one, side by side."""
+        if not self.embedding_width:
+            return super().embed(graphs)
+        return np.concatenate([f.embed(graphs) for f in self._embedded], axis=1)
+
+    @property
+    def _embedded(self) -> list[Fitted]:
+        return [f for member in self.members for f in member.fitted if f.embedding_width]
+
+    @property
+    def embedding_width(self) -> int:  # type: ignore[override]
+        return sum(f.embedding_width for f in self._embedded)
+
     def state(self) -> State:
         tensors: dict[str, Tensor] = {}
         listed = []
@@ -192,12 +206,14 @@ def fit_weights(task: Task, z: Floats, y: Floats) -> tuple[Floats, Floats]:
     def split(parameters: Floats) -> tuple[Floats, Floats]:
         return parameters[:members], parameters[members:] if free else np.zeros(outputs)
 
+    start = np.concatenate([np.full(members, 1 / members), np.zeros(free)])
+    usual = float(_losses(task, z.mean(axis=0), y).sum()) / rows
+
     def loss(parameters: Floats) -> float:
         w, b = split(parameters)
-        pull = _EQUAL_ROWS * (members * ((w - 1 / members) ** 2).sum() + (b**2).sum())
+        pull = _EQUAL_ROWS * usual * (members * ((w - 1 / members) ** 2).sum() + (b**2).sum())
         return float((_losses(task, np.tensordot(w, z, axes=1) + b, y).sum() + pull) / rows)
 
-    start = np.concatenate([np.full(members, 1 / members), np.zeros(free)])
     bounds = [(0.0, 3.0)] * members + [(-5.0, 5.0)] * free
     return split(np.asarray(minimize(loss, start, bounds=bounds, method="L-BFGS-B").x))
 
@@ -235,7 +251,7 @@ class Stack(Method):
         return self.target_scale or "auto"
 
     def base_recipe(self) -> Recipe:
-        return recipe("default", **_LIGHT)
+        return recipe("default", **_LIGHT, molecules=WHOLE)
 
     def recipe_fields(self) -> Mapping[str, Collection[str]]:
         network = make_method(_NETWORK, classification=self.classification)
@@ -245,10 +261,10 @@ class Stack(Method):
         same = recipe.for_task(classification=self.classification) == self.base_recipe().for_task(
             classification=self.classification
         )
-        return replace(super().with_recipe(recipe), features=None, recipe=None if same else recipe)
+        return replace(super().with_recipe(recipe), recipe=None if same else recipe)
 
-    def methods(self) -> dict[str, Method]:
-        """The methods of the members by name."""
+    def methods(self, graphs: Pack) -> dict[str, Method]:
+        """The methods of the members by name, for graphs of this kind."""
         if self.budget not in _PLANS:
             raise ConfigurationError(f"budget={self.budget!r}: choose from {', '.join(_PLANS)}")
         plan = _PLANS[self.budget].members
@@ -257,21 +273,24 @@ class Stack(Method):
             options = dict(plan.get(name, {}))
             if name == _NETWORK:
                 settings = {} if self.recipe is not None else options.get("settings", {})
-                options = {"recipe": self.recipe, "settings": {**settings, **(self.settings or {})}}
+                settings = {**settings, **(self.settings or {})}
+                if "graph_features" not in graphs.arrays:
+                    settings["graph_features"] = False
+                options = {"recipe": self.recipe, "settings": settings}
             options["target_scale"] = self.scaling()
             made[name] = make_method(name, classification=self.classification, seed=self.seed, **options)
         return made
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
-        super().check(examples, inputs, replace(execution, tensorboard=False, time_limit=None))
-        for method in self.methods().values():
+        super().check(examples, inputs, execution)
+        for method in self.methods(examples.graphs).values():
             fitted = inputs.fit(method.reads().vertices, examples.graphs.select(examples.train))
             method.check(examples, fitted, execution)
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         s = examples.split
         rows = np.sort(np.concatenate([s.train, s.validation, s.calibration]))
-        task, methods = examples.task(rows), self.methods()
+        task, methods = examples.task(rows), self.methods(examples.graphs)
         folds = self._folds(examples, rows)
         jobs = [
             _Job(name, number, replace(examples, split=part), method)

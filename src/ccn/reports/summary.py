@@ -58,6 +58,16 @@ def metrics_rows(
     return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
 
 
+def leaderboard_rows(board: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the members of a stack: their metrics, weights and processor time."""
+    names = list(board[0]["metrics"])
+    rows = []
+    for row in board:
+        weight, seconds = ("" if row.get(key) is None else figure(row[key]) for key in ("weight", "seconds"))
+        rows.append([row["method"], *(figure(row["metrics"][n]) for n in names), weight, seconds])
+    return ["", *(LABELS.get(n, n) for n in names), "weight", "seconds"], rows
+
+
 def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") -> str:
     """One sentence on the rows whose molecules the model was made with; ``where`` says of which part they are."""
     if found is None:
@@ -91,6 +101,8 @@ def report(
         "## Metrics",
         markdown(*metrics_rows(found["metrics"], found["overlap"])),
     ]
+    if board := model.about.get("leaderboard"):
+        parts += ["Members, on rows that they were not fitted on:", markdown(*leaderboard_rows(board))]
     parts += [f"Warning: {line}." for line in found["warnings"]]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")

@@ -39,7 +39,7 @@ __all__ = [
     "read_config", "resolve", "to_dict", "to_toml", "with_none",
 ]  # fmt: skip
 
-_DEFAULT_METHOD = "ccn"
+_DEFAULT_METHOD = "auto"
 _FILE, _LOCK = "config.toml", ".run.lock"
 _FORMER = ".former"  # the run that another one replaces, until that is complete
 _RESULTS = ("model.safetensors", "best.toml")  # written last
@@ -98,6 +98,7 @@ class Config:
 
     Attributes:
         method: one of :data:`ccn.methods.METHODS`.
+        budget: of the method ``auto``; None for its own.
         threads: of torch; None leaves the number as it is.
         left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
     """
@@ -108,17 +109,19 @@ class Config:
     splitting: Splitting = field(default_factory=Splitting)
     machine: Machine = field(default_factory=Machine)
     method: str = _DEFAULT_METHOD
+    budget: str | None = None
     seed: int = 0
     threads: int | None = None
     left: tuple[str, ...] = ()
 
     def make(self, *, classification: bool) -> Method:
         """The method that is configured."""
-        method = make_method(self.method, classification=classification, seed=self.seed)
+        options = {} if self.budget is None else {"budget": self.budget}
+        method = make_method(self.method, classification=classification, seed=self.seed, **options)
         return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
-_SINGLE = ("format", "source", "method", "recipe", "seed", "threads")
+_SINGLE = ("format", "source", "method", "budget", "recipe", "seed", "threads")
 RUN_SECTIONS = {"data": Data, "splitting": Splitting, "machine": Machine}
 """The sections of a configuration beside those of the recipe."""
 
@@ -163,6 +166,7 @@ def resolve(
         recipe,
         **parts,
         method=method.name,
+        budget=file.get("budget"),
         seed=file.get("seed", 0),
         threads=None if file.get("threads", "none") == "none" else file["threads"],
         left=tuple(sorted(method.chosen_fields() - seen)),
@@ -226,6 +230,8 @@ def to_dict(config: Config) -> dict[str, Any]:
     """Plain data for TOML and JSON; ``none`` stands for None, except for columns, which are left out."""
     method = make_method(config.method, classification=False)
     out: dict[str, Any] = {"format": _FORMAT, "source": config.source, "method": config.method}
+    if config.budget is not None:
+        out["budget"] = config.budget
     if method.named_recipes:
         out["recipe"] = config.recipe.name
     out |= {"seed": config.seed, "threads": _or_none(config.threads)}
