@@ -182,7 +182,7 @@ with hold_folder(Path({str(folder)!r})):
     return subprocess.run([sys.executable, "-c", code], check=False).returncode
 
 
-@pytest.mark.parametrize("killed_at", range(1, 12))
+@pytest.mark.parametrize("killed_at", range(1, 20))
 def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
     killed_at: int, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,7 +202,7 @@ def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
         return step
 
     with monkeypatch.context() as patched:
-        for name in ("unlink", "replace", "mkdir"):
+        for name in ("unlink", "replace", "rename", "mkdir"):
             patched.setattr(Path, name, counted(getattr(Path, name)))
         patched.setattr(os, "unlink", counted(os.unlink))
         patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
@@ -210,9 +210,16 @@ def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
             begin_folder(other, config, resume=False)
     assert check_folder(other, resume=False, overwrite=True) is None
     before = check_folder(other, resume=True, overwrite=False)
-    assert before is not None
-    assert before["seed"] in (0, 7)
-    assert before["seed"] == 0 or not list(other.rglob("checkpoint-*"))
+    former = other / ".former"
+    if before is None:  # the former configuration was moved last
+        assert (former / "config.toml").exists()
+    else:
+        assert before["seed"] in (0, 7)
+        assert before["seed"] == 0 or not list((other / "checkpoints").rglob("checkpoint-*"))
+    kept = {p.name for place in (other, former) if place.exists() for p in place.iterdir()}
+    assert {p.name for p in run.iterdir()} <= kept
+    begin_folder(other, config, resume=False)
+    assert {p.name for p in former.iterdir()} == {p.name for p in run.iterdir()}
 
 
 def test_a_run_without_checkpoints_is_resumed_with_the_settings_given(run: Path, tmp_path: Path) -> None:

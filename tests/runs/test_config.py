@@ -15,6 +15,7 @@ from ccn.runs.config import (
     RUN_SECTIONS,
     begin_folder,
     check_folder,
+    hold_folder,
     merged,
     read_config,
     resolve,
@@ -90,8 +91,38 @@ def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Pa
         check_folder(folder, resume=True, overwrite=True)
     (folder / "model.safetensors").touch()
     assert check_folder(folder, resume=False, overwrite=True) is None
-    begin_folder(folder, config, resume=False)
+    with hold_folder(folder):
+        begin_folder(folder, config, resume=False)
+        assert sorted(p.name for p in folder.iterdir()) == [".former", ".run.lock", "config.toml"]
+        assert (folder / ".former" / "model.safetensors").exists()
     assert [p.name for p in folder.iterdir()] == ["config.toml"]
+
+
+def test_the_former_run_stays_until_another_is_complete(tmp_path: Path) -> None:
+    def replaced(seed: int) -> None:
+        with hold_folder(tmp_path):
+            begin_folder(tmp_path, resolve("x.csv", seed=seed), resume=False)
+            (tmp_path / "checkpoints").mkdir()
+            raise FileError("no space")
+
+    begin_folder(tmp_path, resolve("x.csv", seed=1), resume=False)
+    (tmp_path / "model.safetensors").write_text("1")
+    former = tmp_path / ".former"
+    for seed in (2, 3):  # neither is complete
+        with pytest.raises(FileError, match="no space"):
+            replaced(seed)
+        assert read_config(former / "config.toml")["seed"] == 1
+        assert (former / "model.safetensors").read_text() == "1"
+        assert read_config(tmp_path / "config.toml")["seed"] == seed
+    (tmp_path / "model.safetensors").write_text("3")  # and killed then
+    with pytest.raises(FileError, match="no space"):
+        replaced(4)
+    assert (former / "model.safetensors").read_text() == "3"
+    # Killed while the former run is moved aside, it is in its place again.
+    (former / "config.toml").replace(tmp_path / "config.toml")
+    (tmp_path / "checkpoints").rmdir()
+    begin_folder(tmp_path, resolve("x.csv", seed=3), resume=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoints", "config.toml", "model.safetensors"]
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
