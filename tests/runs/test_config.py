@@ -77,7 +77,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Path) -> None:
-    config, folder = resolve("x.csv", seed=1), tmp_path / "run"
+    config, folder = resolve("x.csv", method="ccn", seed=1), tmp_path / "run"
     assert check_folder(folder, resume=False, overwrite=False) is None
     begin_folder(folder, config, resume=False)
     before = check_folder(folder, resume=True, overwrite=False)
@@ -105,7 +105,7 @@ def test_the_former_run_stays_until_another_is_complete(tmp_path: Path) -> None:
             (tmp_path / "checkpoints").mkdir()
             raise FileError("no space")
 
-    begin_folder(tmp_path, resolve("x.csv", seed=1), resume=False)
+    begin_folder(tmp_path, resolve("x.csv", method="ccn", seed=1), resume=False)
     (tmp_path / "model.safetensors").write_text("1")
     former = tmp_path / ".former"
     for seed in (2, 3):  # neither is complete
