@@ -48,7 +48,7 @@ _SHARES = (0.25, 0.5, 0.75, 1.0)  # of the kernel of parts
 _NOISES = (0.02, 0.05, 0.1, 0.2, 0.5)
 _CHOSEN_ON = 2_000  # rows
 _FOLDS = 5
-_TOGETHER = 1_024  # graphs compared at a time
+_TOGETHER = 4_096  # graphs compared at a time
 
 Seen = tuple[list[list[Bag]], NDArray[np.float32]]
 """What the covariance sees of graphs: bags of parts by view and level, and scaled descriptors (graphs, columns)."""
@@ -118,7 +118,9 @@ class FittedGaussianProcess(Fitted):
     def predict(self, graphs: Pack) -> Floats:
         found: list[list[Floats]] = [[] for _ in self.processes]
         for start in range(0, len(graphs), _TOGETHER):
-            some = graphs.select(np.arange(start, min(start + _TOGETHER, len(graphs))))
+            some = graphs
+            if len(graphs) > _TOGETHER:
+                some = graphs.select(np.arange(start, min(start + _TOGETHER, len(graphs))))
             p, r = self.covariance.between(self.covariance.see(some), self.seen)
             for t, process in enumerate(self.processes):
                 k = _weighed(p, r, process.share)[:, process.rows]

@@ -82,6 +82,8 @@ class Method(ABC):
     """Whether it reads features of graphs as a whole, and so the extra columns of a table."""
     weighs: ClassVar[bool] = False
     """Whether it can weigh rows and classes."""
+    resumes: ClassVar[bool] = False
+    """Whether a fit that was cut goes on from files in its folder."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 

@@ -164,6 +164,7 @@ class NetworkMethod(Method):
 
     fitted: ClassVar[type[FittedNetworks]]
     validates = True
+    resumes = True
     own_recipe: ClassVar[Recipe]
     own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     arguments: ClassVar[tuple[str, ...]] = ()

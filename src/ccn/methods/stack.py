@@ -32,10 +32,11 @@ from torch import Tensor
 from ccn.datasets.splits import Split, k_fold
 from ccn.errors import ConfigurationError, FileError
 from ccn.features.scaling import Shape
+from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
-from ccn.learning.examples import Examples
+from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted, Prediction, State
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
@@ -69,8 +70,13 @@ class _Plan(NamedTuple):
 _NETWORK = "ccn"
 # Without histogram features, which are memorised where there are few rows.
 _LIGHT: dict[str, Any] = {
-    **{"order": 1, "levels": 3, "channels": 32, "vertices": "given", "graph_features": True},
-    **{"head_dropout": 0.2, "least_steps": 500},
+    "order": 1,
+    "levels": 3,
+    "channels": 16,
+    "vertices": "given",
+    "graph_features": True,
+    "head_dropout": 0.2,
+    "least_steps": 400,
 }
 _PLANS: dict[Budget, _Plan] = {
     "fast": _Plan(3, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15}}}),
@@ -245,6 +251,7 @@ class Stack(Method):
     fitted = FittedStack
     named_recipes = True
     compiles = True
+    resumes = True
     weighs = True
     reads_whole = True
 
@@ -385,19 +392,30 @@ class _Job(NamedTuple):
     def title(self) -> str:
         return f"{self.name}-{'all' if self.fold is None else self.fold}"
 
+    @property
+    def key(self) -> str:
+        """Identifies the fit by the method's settings and the data."""
+        e = self.examples
+        whole = e.graphs.arrays.get("graph_features")
+        rows = (e.targets, e.train, e.validation, e.weights, None if whole is None else np.asarray(whole))
+        return digest(repr(self.method), str(e.class_weight), fingerprint(e.graphs, *rows))
+
 
 def _fit(job: _Job, execution: Execution) -> tuple[tuple[str, int | None], Model]:
-    """The model of a job; of a resumed run that of the file, if there is one."""
+    """The model of a job; of a resumed run that of the file, if there is one of the same method and rows."""
     file = None if execution.folder is None else execution.folder / f"{job.title}.safetensors"
+    key = "" if file is None else job.key
     if file is not None and execution.resume and file.is_file():
-        return (job.name, job.fold), model_file.load(file)
+        model = model_file.load(file)
+        if model.about.get("job") == key:
+            return (job.name, job.fold), model
     began = time.process_time()
     examples = job.examples
     if not job.method.reads_whole:
         examples = replace(examples, inputs=replace(examples.inputs, columns=()))
     with torch_threads(1):
         model, _ = fit(job.method, examples, execution.part(job.title, None))
-    model = replace(model, about={**model.about, "seconds": time.process_time() - began})
+    model = replace(model, about={**model.about, "seconds": time.process_time() - began, "job": key})
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         model_file.save(model, file)

@@ -24,7 +24,6 @@ from ccn.learning import model_file
 from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
-from ccn.methods.network import NetworkMethod
 from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import draw_run, report
@@ -86,7 +85,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
             data.write_dropped(folder / "dropped.csv")
 
-    if execution.resume and not isinstance(method, NetworkMethod):
+    if execution.resume and not method.resumes:
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
     execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
     about = {

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -170,10 +171,9 @@ class PartShares(Kernel[list[list[Bag]]]):
 
     def views(self, graphs: Pack) -> list[Pack]:
         """The graphs, and as they are without the hidden columns."""
-        graphs = graphs.compact()
         if not any(self.hidden):
             return [graphs]
-        arrays = dict(graphs.arrays)
+        arrays = dict(graphs.compact().arrays)
         for key, columns in zip(("features", "edge_features"), self.hidden, strict=True):
             if columns:
                 arrays[key] = arrays[key].copy()
@@ -197,6 +197,17 @@ class PartShares(Kernel[list[list[Bag]]]):
 
 
 def part_bags(graphs: Pack, order: int, levels: int) -> list[Bag]:
-    """For every level 0..levels how often each kind of part occurs in each graph, by the labels of edges too if any."""
-    labels = "edge_features" in graphs.arrays and not graphs.directed
-    return [tally(graph_of(graphs), keys, len(graphs)) for keys in kinds(graphs, order, levels, edge_labels=labels)]
+    """For every level 0..levels how often each kind of part occurs in each graph, by the labels of edges too if any.
+
+    Kept as long as the pack is, since several methods may read the same graphs.
+    """
+    kept = _BAGS.setdefault(graphs, {})
+    if len(kept.get(order, ())) <= levels:
+        labels = "edge_features" in graphs.arrays and not graphs.directed
+        found = kinds(graphs, order, max(levels, _LEVELS), edge_labels=labels)
+        kept[order] = [tally(graph_of(graphs), keys, len(graphs)) for keys in found]
+    return kept[order][: levels + 1]
+
+
+_LEVELS = 3  # that are counted at once
+_BAGS: WeakKeyDictionary[Pack, dict[int, list[Bag]]] = WeakKeyDictionary()
