@@ -376,3 +376,24 @@ def test_the_limit_of_atoms_goes_from_training_to_predictions(
     capsys.readouterr()
     ccn("evaluate", tmp_path / "run", table, "--json")
     assert json.loads(capsys.readouterr().out)["rows"] == 15
+
+
+def test_the_standard_form_of_training_is_that_of_predictions(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = tmp_path / "salts.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([lines[0], *(line.replace("C(=O)O,", "C(=O)[O-].[Na+],") for line in lines[1:])]) + "\n")
+    ccn("train", data, "--target", "size", "-o", folder, "--quiet", "--standardise", "parent", *tiny)
+    with (folder / "dropped.csv").open(newline="") as file:
+        assert sum(row["reason"].startswith("standardised") for row in csv.DictReader(file)) == 10
+    ccn("predict", folder, "CC(=O)[O-].[Na+]", "CC(=O)O", "CCC(=O)O", "-o", tmp_path / "out.csv", "--quiet")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        salt, acid, other = (row["size_pred"] for row in csv.DictReader(file))
+    assert salt == acid != other
+    capsys.readouterr()
+    ccn("evaluate", folder, table, "--json")  # the acids themselves are known too
+    found = json.loads(capsys.readouterr().out)
+    assert found["overlap"]["without"]["rows"] == json.loads((folder / "metrics.json").read_text())["graphs"]["test"]
+    ccn("info", folder)
+    assert "parent" in capsys.readouterr().out

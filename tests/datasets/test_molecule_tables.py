@@ -220,3 +220,41 @@ def test_words_and_grades_are_classes(tmp_path: Path) -> None:
 def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "CCO," + "9" * 5000, "CC,1.5", "CCC,2.5", "CCCC,3.5")
     assert [r.row for r in load(path).dropped] == [1]
+
+
+def test_standardised_molecules_are_one_molecule_and_changes_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CC(=O)O,1.5", "CCO,0.5", "CCN,2.5")
+    plain, parent = load(path), load(path, standardise="parent")
+    assert plain.canonical is not None
+    assert parent.canonical is not None
+    assert plain.canonical[0] != plain.canonical[1]
+    assert parent.canonical[0] == parent.canonical[1] == "CC(=O)O"
+    assert parent.pack.sizes.tolist() == [4, 4, 3, 3]
+    assert kinds(parent.noted) == [(1, "standardised")]
+    assert parent.options["standardise"] == "parent"
+    assert "standardise" not in plain.options
+    assert "1 standardised" in str(parent)
+
+    def fail(mol: Any, standard: str) -> Any:
+        from ccn.errors import GraphError
+
+        if mol.GetNumAtoms() == 3:
+            raise GraphError("cannot be standardised: no reason")
+        return mol
+
+    monkeypatch.setattr("ccn.datasets.molecules.standardised", fail)
+    assert kinds(load(path, standardise="parent").dropped) == [
+        (3, "cannot be standardised"),
+        (4, "cannot be standardised"),
+    ]
+    with pytest.raises(ConfigurationError, match="neutral"):
+        load(path, standardise="neutral")
+
+
+def test_the_store_knows_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_CACHE", str(tmp_path / "cache"))
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CCO,0.5", "CCN,2.5")
+    for standard, atoms in (({}, 5), ({"standardise": "parent"}, 4), ({}, 5), ({"standardise": "parent"}, 4)):
+        assert load(path, store_from=0, **standard).pack.sizes[0] == atoms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from rdkit import Chem
@@ -66,3 +68,27 @@ def test_lists_of_all_kinds() -> None:
         as_list("CCO")
     with pytest.raises(ConfigurationError, match=r"\(2, 3\)"):
         as_list(np.zeros((2, 3)))
+
+
+def test_the_standard_form_is_that_of_training() -> None:
+    salt, acid = "CC(=O)[O-].[Na+]", "CC(=O)O"
+    inputs = Inputs.from_dict(Inputs("element", standardise="parent").to_dict())
+    assert inputs.standardise == "parent"
+    assert "standardise" not in Inputs("element").to_dict()
+    for rows in ([salt], [Chem.MolFromSmiles(salt)]):
+        assert inputs.read(rows).sizes.tolist() == [4]
+        assert read(rows, "element", False, standardise="parent", canonical=True)[2] == [acid]
+    parsed = inputs.parse([salt, acid])[0]
+    assert parsed is not None
+    assert parsed.sizes.tolist() == [4, 4]
+    with pytest.raises(ConfigurationError, match="neutral"):
+        Inputs.from_dict({**inputs.to_dict(), "standardise": "neutral"})
+
+
+def test_a_data_set_of_another_standard_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y\nCC(=O)[O-].[Na+],1.5\nCCO,0.5\nCCN,2.5\n")
+    inputs = Inputs.of_dataset(ccn.datasets.load(path, standardise="parent"))
+    assert len(inputs.read(ccn.datasets.load(path, standardise="parent"))) == 3
+    with pytest.raises(ConfigurationError, match="standardise"):
+        inputs.read(ccn.datasets.load(path))

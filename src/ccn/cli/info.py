@@ -43,7 +43,10 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
-        "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
+        "reads": features
+        + " and hydrogens" * inputs["hydrogens"]
+        + f", as {kind}" * (kind != "given")
+        + (f", standardised ({inputs['standardise']})" if inputs.get("standardise") else ""),
         "SMILES column": str(about.get("smiles_column") or ""),
         "method": found["method"],
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),

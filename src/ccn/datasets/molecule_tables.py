@@ -14,6 +14,7 @@ import numpy as np
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, parses
+from ccn.chemistry.standardise import Standard
 from ccn.datasets.columns import Strings, Task, encode_targets
 from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
@@ -34,7 +35,7 @@ __all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules
 
 COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
 """Options of :func:`find_schema`."""
-MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
+MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "standardise", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
@@ -200,6 +201,7 @@ def dataset_of_molecules(
     contradictions: bool = False,
     elements: Sequence[str] = (),
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[Dataset, Int]:
@@ -213,14 +215,15 @@ def dataset_of_molecules(
         contradictions: note the rows whose molecule is in an earlier row with other targets.
         elements: symbols of those to count.
         max_atoms: molecules with more atoms are dropped.
+        standardise: replace molecules by their standard form (:mod:`ccn.chemistry.standardise`).
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
     """
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)
     smiles = [row.smiles for row in rows]
-    how: dict[str, Any] = {"elements": elements, "max_atoms": max_atoms, "n_jobs": n_jobs, "progress": progress}
-    made = convert_all(smiles, chosen, canonical=True, name=name, **how)
+    how: dict[str, Any] = {"max_atoms": max_atoms, "standardise": standardise, "n_jobs": n_jobs, "progress": progress}
+    made = convert_all(smiles, chosen, canonical=True, elements=elements, name=name, **how)
     dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
@@ -251,13 +254,14 @@ def dataset_of_molecules(
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note="; ".join(filter(None, (table.note, commas))),
+        note="; ".join(filter(None, (table.note, commas, f"standardise {standardise}" if standardise else ""))),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
             **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
+            **({} if standardise is None else {"standardise": standardise}),
         },
         **strings,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
+from ccn.chemistry.standardise import Standard, check_standard, standardised
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
@@ -35,6 +36,7 @@ class Inputs:
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
         max_atoms: molecules with more atoms are refused.
+        standardise: the standard form that molecules are brought to, if any.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
     """
 
@@ -44,13 +46,15 @@ class Inputs:
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
     max_atoms: int = MAX_ATOMS
+    standardise: Standard | None = None
 
     @classmethod
     def of_dataset(cls, data: Dataset) -> Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS))
+            more = {"max_atoms": how.get("max_atoms", MAX_ATOMS), "standardise": how.get("standardise")}
+            return cls(how["features"], how["hydrogens"], **more)
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
 
     def fit(self, vertices: Any, graphs: Pack) -> Inputs:
@@ -64,8 +68,13 @@ class Inputs:
         """
         if isinstance(things, Dataset):
             graphs = self.align(things)
+            if self.molecules is not None and things.options.get("standardise") != self.standardise:
+                raise ConfigurationError(
+                    f"{things.name}: read it with standardise={self.standardise!r}, as the molecules of training were"
+                )
         else:
-            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
+            how = (self.hydrogens, n_jobs, self.max_atoms, self.standardise)
+            graphs, molecules, _ = read(things, self.molecules or "element", *how)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
@@ -82,7 +91,8 @@ class Inputs:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
-        made = convert(texts, properties if bonds else replace(properties, bond=()), max_atoms=self.max_atoms)
+        how: dict[str, Any] = {"max_atoms": self.max_atoms, "standardise": self.standardise}
+        made = convert(texts, properties if bonds else replace(properties, bond=()), **how)
         return (made.pack if len(made.pack) else None), made.good.tolist(), made.bad
 
     def align(self, data: Dataset) -> Pack:
@@ -103,6 +113,7 @@ class Inputs:
         """Plain data for a file."""
         names: dict[str, Any] = {"vertex_names": list(self.vertex_names), "edge_names": list(self.edge_names)}
         names |= {} if self.max_atoms == MAX_ATOMS else {"max_atoms": self.max_atoms}
+        names |= {} if self.standardise is None else {"standardise": self.standardise}
         return {"molecules": self.molecules, "hydrogens": self.hydrogens, "vertices": self.vertices.to_json(), **names}
 
     @classmethod
@@ -110,10 +121,11 @@ class Inputs:
         """What :meth:`to_dict` wrote."""
         if data["molecules"] is not None:
             molecule_features(data["molecules"])  # an error now if this version does not know the set
-        names = {key: tuple(data.get(key, ())) for key in ("vertex_names", "edge_names")}
+        names: dict[str, Any] = {key: tuple(data.get(key, ())) for key in ("vertex_names", "edge_names")}
         atoms = min(int(data.get("max_atoms", MAX_ATOMS)), MOST_ATOMS)
         vertices = vertex_features(data["vertices"])
-        return cls(data["molecules"], bool(data["hydrogens"]), vertices, max_atoms=atoms, **names)
+        names |= {"max_atoms": atoms, "standardise": check_standard(data.get("standardise"))}
+        return cls(data["molecules"], bool(data["hydrogens"]), vertices, **names)
 
 
 def as_list(things: Any) -> Sequence[Any]:
@@ -144,6 +156,7 @@ def read(
     hydrogens: bool,
     n_jobs: int | None = 1,
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     *,
     canonical: bool = False,
 ) -> tuple[Pack, bool, list[str] | None]:
@@ -160,19 +173,23 @@ def read(
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "canonical": canonical}
-        of_smiles = _of_smiles(rows, molecules, **how)
+        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "standardise": standardise}
+        of_smiles = _of_smiles(rows, molecules, canonical=canonical, **how)
         return of_smiles.pack, True, of_smiles.canonical if canonical else None
     made: list[Graph] = []
+    mols: list[Any] = []
     for i, row in enumerate(rows):
         try:
-            made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
+            mols.append(standardised(row, standardise) if kinds[i] and standardise is not None else row)
+            made.append(
+                Graph.from_rdkit(mols[i], features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row)
+            )
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
     pack, properties = Pack.of(made), molecule_features(molecules)
     if all(kinds) and properties.fingerprints:
-        pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in rows]))
-    return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
+        pack = pack.with_graph_features(np.stack([fingerprint_row(properties.fingerprints, mol) for mol in mols]))
+    return pack, all(kinds), list(canonical_smiles(mols)) if canonical and all(kinds) else None
 
 
 def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ccn.chemistry.standardise import Standard
 from ccn.errors import ConfigurationError, FileError
 from ccn.files import lock, remove_unfinished, write_atomically
 from ccn.learning.plain import plain
@@ -67,6 +68,9 @@ class Data(Checked):
     class_weight: Literal["balanced"] | None = setting(None, "Weight classes by their inverse frequency.")
     max_atoms: int | None = setting(
         None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
+    )
+    standardise: Standard | None = setting(
+        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; kept in the model."
     )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 

@@ -24,7 +24,7 @@ _SHOWN = 20  # columns that an error lists
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms")
+    names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms", "standardise")
     how = {name: getattr(d, name) for name in names if name != "target_columns"}
     targets = _targets(config)
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)

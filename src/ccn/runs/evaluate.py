@@ -47,6 +47,7 @@ def evaluate_on(
     }
     if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
         how["max_atoms"] = inputs.max_atoms
+    how["standardise"] = inputs.standardise
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
