@@ -397,3 +397,33 @@ def test_the_standard_form_of_training_is_that_of_predictions(
     assert found["overlap"]["without"]["rows"] == json.loads((folder / "metrics.json").read_text())["graphs"]["test"]
     ccn("info", folder)
     assert "parent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["ccn", "wl"])
+def test_censored_values_are_used_or_said_to_be_left_out(
+    ccn: Callable[..., None],
+    table: Path,
+    tiny: list[str],
+    tmp_path: Path,
+    method: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if method != "ccn":
+        pytest.importorskip("skops")
+    data, folder = tmp_path / "censored.csv", tmp_path / "run"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    for row in rows[1::5]:
+        row[2] = f">{float(row[2]) - 1}"
+    data.write_text("".join(",".join(row) + "\n" for row in rows))
+    ccn("train", data, "--target", "size", "-o", folder, "--method", method, *(tiny if method == "ccn" else ()))
+    found = json.loads((folder / "metrics.json").read_text())
+    censored = found["censored"]
+    assert (censored["values"], censored["rows"]) == ({"size": 8}, 8)
+    assert (censored["trained_on"] > 0) == (method == "ccn")
+    assert censored["trained_on"] + censored["left_out"] == 8
+    assert sum(found["graphs"].values()) == 40  # every row is accounted for
+    assert f"{censored['left_out']} are left out" in (folder / "report.md").read_text()
+    capsys.readouterr()
+    ccn("evaluate", folder, data, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["censored"]) == (32, 8)

@@ -39,7 +39,7 @@ __all__ = [
 
 STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
 """The fields of a data set that hold one string per graph, or None."""
-ARRAYS = ("targets", "weights", "rows")
+ARRAYS = ("targets", "bounds", "weights", "rows")
 """The fields that are arrays with one row per graph, or None."""
 NOT_A_NUMBER = "not a number in a target column"
 CONTRADICTION = "duplicate with another target"
@@ -122,6 +122,9 @@ class Dataset:
         units: one per target, or none.
         smiles, ids, groups, splits: one string per graph, as written in the source, or None.
         canonical: canonical SMILES of each molecule, or None.
+        bounds: (graphs, targets, 2) the least and the largest value of targets that are known by a bound alone, such as
+            >10; NaN for others. None without any. Such a target is missing in ``targets``, so that it is never taken
+            for an exact value.
         weights: (graphs,) or None.
         rows: (graphs,) the row of the source behind each graph, from 1, or None.
         dropped, noted: remarks on rows that were left out, and on rows that were kept.
@@ -142,6 +145,7 @@ class Dataset:
     ids: Strings | None = None
     groups: Strings | None = None
     splits: Strings | None = None
+    bounds: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     dropped: tuple[Remark, ...] = ()
@@ -178,7 +182,8 @@ class Dataset:
             raise DataError(f"{self.name} has no target {missing[0]!r}; it has {', '.join(self.target_names)}")
         columns = [self.target_names.index(name) for name in names]
         units = tuple(self.units[c] for c in columns) if self.units else ()
-        return replace(self, targets=self.targets[:, columns], target_names=names, units=units)
+        bounds = None if self.bounds is None else self.bounds[:, columns]
+        return replace(self, targets=self.targets[:, columns], bounds=bounds, target_names=names, units=units)
 
     def statistics(self) -> Statistics:
         """Counts of graphs, vertices and edges, and how often each class occurs over all targets."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, parses
@@ -26,6 +27,7 @@ from ccn.datasets.tables import (
     is_missing,
     name_of,
     number,
+    number_or_bounds,
     open_table,
 )
 from ccn.errors import DataError
@@ -50,6 +52,7 @@ class Schema:
     Attributes:
         words: the targets whose cells are words, which can only be classes.
         decimal_commas: the columns of numbers with a decimal comma.
+        censored: cells of targets such as >10 are bounds; they are not where targets are classes.
     """
 
     smiles: str
@@ -60,10 +63,15 @@ class Schema:
     id: str | None = None
     words: frozenset[str] = field(default=frozenset())
     decimal_commas: frozenset[str] = field(default=frozenset())
+    censored: bool = True
 
     def number(self, name: str, cell: str) -> float | None:
         """The number in a cell of this column, or None."""
         return number(cell, name in self.decimal_commas)
+
+    def target(self, name: str, cell: str) -> float | tuple[float, float] | None:
+        """The number in a cell of this target, or its bounds, or None."""
+        return number_or_bounds(cell, name in self.decimal_commas) if self.censored else self.number(name, cell)
 
 
 def find_schema(
@@ -75,6 +83,7 @@ def find_schema(
     group_column: str | None = None,
     split_column: str | None = None,
     id_column: str | None = None,
+    task: Task | None = None,
 ) -> Schema:
     """The columns of a table of molecules, as named or detected in its first 1,000 rows.
 
@@ -101,9 +110,10 @@ def find_schema(
     if identifier is None:
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
-    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
+    censored = task != "classification"
+    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
     commas = frozenset(name for name in (*targets, weight) if name in cells and has_decimal_commas(cells[name]))
-    return Schema(smiles, targets, weight, group, split, identifier, words, commas)
+    return Schema(smiles, targets, weight, group, split, identifier, words, commas, censored)
 
 
 def _smiles(table: Table, sample: Sequence[Row]) -> str:
@@ -132,10 +142,11 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
     return table.columns[best]
 
 
-def _numeric(column: Sequence[str]) -> bool:
-    """Whether at least half of the cells that are there are numbers."""
+def _numeric(column: Sequence[str], censored: bool = True) -> bool:
+    """Whether at least half of the cells that are there are numbers, or bounds of numbers."""
     given, commas = [c for c in column if not is_missing(c)], has_decimal_commas(column)
-    return 2 * sum(number(c, commas) is not None for c in given) >= len(given)
+    read = number_or_bounds if censored else number
+    return 2 * sum(read(c, commas) is not None for c in given) >= len(given)
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
@@ -186,7 +197,7 @@ def read_molecules(
             those of :func:`dataset_of_molecules`.
     """
     table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
-    schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
+    schema = find_schema(table, task=task, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
     return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
 
 
@@ -234,9 +245,13 @@ def dataset_of_molecules(
         noted += _contradictions(made.canonical, good)
     kept = {row.number for row in good}
     columns = list(zip(*(row.targets for row in good), strict=True))
-    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
+    bounds = _bounds(good, len(schema.targets))
+    counts = [0] * len(schema.targets) if bounds is None else (~np.isnan(bounds[..., 0])).sum(axis=0).tolist()
+    censored = {name: count for name, count in zip(schema.targets, counts, strict=True) if count}
+    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path), censored)
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    bounded = ", ".join(f"{name} {count:,}" for name, count in censored.items())
     commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
@@ -248,13 +263,24 @@ def dataset_of_molecules(
         classes,
         smiles=Strings.of(row.smiles for row in good),
         canonical=Strings.of(made.canonical),
+        bounds=bounds,
         weights=None if weights is None else np.array([schema.number(str(schema.weight), w) for w in weights]),
         rows=np.array([row.number for row in good], dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note="; ".join(filter(None, (table.note, commas, f"standardise {standardise}" if standardise else ""))),
+        note="; ".join(
+            filter(
+                None,
+                (
+                    table.note,
+                    commas,
+                    bounded and f"censored: {bounded}",
+                    f"standardise {standardise}" if standardise else "",
+                ),
+            )
+        ),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
@@ -269,11 +295,12 @@ def dataset_of_molecules(
 
 
 class _Usable(NamedTuple):
-    """A row without a fault; a missing target is None."""
+    """A row without a fault; a target that is missing or censored is None, and bounds are of the censored ones."""
 
     number: int
     smiles: str
     targets: list[Any]
+    bounds: list[tuple[float, float] | None]
     carried: list[str]
 
 
@@ -302,17 +329,30 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
         if fault:
             dropped.append(Remark(row.number, text, fault))
             continue
-        values, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
-        if wrong and all(v is None for v in values):
+        read, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
+        if wrong and all(v is None for v in read):
             dropped += wrong
             continue
         noted += wrong
-        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, [row.cells[i] for i in carried.values()]))
+        values = [None if isinstance(v, tuple) else v for v in read]
+        bounds = [v if isinstance(v, tuple) else None for v in read]
+        more = [row.cells[i] for i in carried.values()]
+        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, bounds, more))
     return rows, dropped, noted
 
 
+def _bounds(rows: Sequence[_Usable], targets: int) -> NDArray[np.float64] | None:
+    """(rows, targets, 2) the least and the largest value of censored targets, NaN for others; None without any."""
+    if not any(any(row.bounds) for row in rows):
+        return None
+    none = (np.nan, np.nan)
+    return np.array([[b or none for b in row.bounds] for row in rows]).reshape(len(rows), targets, 2)
+
+
 def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any], list[Remark]]:
-    """The targets of one row, None where missing, and a remark on each cell that should be a number and is not."""
+    """The targets of one row, None where missing and a pair of bounds where censored, and a remark on each cell that
+    should be a number and is not.
+    """
     out: list[Any] = []
     wrong = []
     for name, cell in zip(schema.targets, cells, strict=True):
@@ -321,7 +361,7 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
         elif name in schema.words:
             out.append(cell.strip())
         else:
-            out.append(schema.number(name, cell))
+            out.append(schema.target(name, cell))
             if out[-1] is None:
                 wrong.append(Remark(row, cell, f"{NOT_A_NUMBER}: {name}"))
     return out, wrong

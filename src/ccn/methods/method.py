@@ -71,6 +71,8 @@ class Method(ABC):
     """Whether one of the recipes with a name may be asked for."""
     weighs: ClassVar[bool] = False
     """Whether it can weigh rows and classes."""
+    bounds: ClassVar[bool] = False
+    """Whether it learns from the bounds of censored targets; others leave out the rows that have nothing else."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
@@ -138,16 +140,22 @@ def fit(
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
     """
+    if examples.bounds is not None and not method.bounds:
+        exact = examples.exact()
+        left = len(examples.train) - len(exact.train)
+        execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
+        examples = exact
     graphs = examples.graphs.select(examples.train)
     inputs = examples.inputs.fit(method.reads().vertices, graphs)
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
+    learned = (examples.targets, examples.bounds)
     known = {
         "ccn": __version__,
         "seed": method.seed,
         "graphs": examples.sizes,
-        "fingerprint": fingerprint(graphs, examples.targets[examples.train]),
+        "fingerprint": fingerprint(graphs, *(a[examples.train] for a in learned if a is not None)),
         "chosen": outcome.chosen,
         "members": outcome.members,
         **(about or {}),

@@ -160,6 +160,7 @@ class NetworkMethod(Method):
 
     fitted: ClassVar[type[FittedNetworks]]
     validates = True
+    bounds = True
     own_recipe: ClassVar[Recipe]
     own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     arguments: ClassVar[tuple[str, ...]] = ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["draw_run", "figure", "metrics_rows", "overlap_text", "report"]
+__all__ = ["censored_text", "draw_run", "figure", "metrics_rows", "overlap_text", "report"]
 
 _NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _NEW = "new molecules"
@@ -69,6 +69,15 @@ def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") ->
     )
 
 
+def censored_text(found: Mapping[str, Any]) -> str:
+    """One sentence on the values that are known by a bound alone."""
+    values = ", ".join(f"{name} {count:,}" for name, count in found["values"].items() if count)
+    return (
+        f"Censored values: {values}. Of {found['rows']:,} rows with no others, {found['trained_on']:,} are used as "
+        f"bounds in training and {found['left_out']:,} are left out; metrics and intervals are of exact values."
+    )
+
+
 def report(
     folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config, drawn: bool = False
 ) -> str:
@@ -85,6 +94,8 @@ def report(
     ]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
+    if found.get("censored"):
+        parts.append(censored_text(found["censored"]))
     if found["shared_molecules"]:
         parts.append(f"Molecules in more than one part of the split: {found['shared_molecules']:,}.")
     for part, same in (found["overlap"] or {}).items():

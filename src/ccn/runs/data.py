@@ -12,7 +12,7 @@ from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
-from ccn.learning.examples import Examples, labelled
+from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
 __all__ = ["divide", "read_data", "read_source", "shared_molecules"]
@@ -98,7 +98,7 @@ def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
     known = labelled(data.targets)
     if not known[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
-    parts = split.labelled(known)
+    parts = with_target(split, data.targets, data.bounds)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
     return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
@@ -111,7 +111,7 @@ def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) ->
     """
     if data.canonical is None:
         return None
-    rows = split.labelled(labelled(data.targets)).shared(data.canonical).tolist()
+    rows = with_target(split, data.targets, data.bounds).shared(data.canonical).tolist()
     count = len({data.canonical[i] for i in rows})
     if count:
         say(f"molecules in more than one part of the split: {count:,}, in {len(rows):,} rows; the parts are as given")

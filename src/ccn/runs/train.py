@@ -21,13 +21,13 @@ from ccn.engine.cpu.vectors import kept_kernels
 from ccn.files import write_atomically, write_json
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
-from ccn.learning.examples import labelled
+from ccn.learning.examples import Examples, labelled
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
 from ccn.progress import log
 from ccn.reports.markup import csv_text
-from ccn.reports.summary import draw_run, report
+from ccn.reports.summary import censored_text, draw_run, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
 from ccn.runs.data import divide, read_data, shared_molecules
@@ -69,11 +69,17 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     config = replace(config, recipe=config.recipe.for_task(classification=classification))
     method = config.make(classification=classification)
     split, examples = divide(data, config)
+    examples = examples if method.bounds else examples.exact()
     test = split.test[labelled(data.targets[split.test])]
     sizes = {**examples.sizes, "test": len(test)}
-    if unlabelled := int((~labelled(data.targets)).sum()):
+    censored = _censored(data, examples)
+    if left := (censored or {}).get("left_out"):
+        sizes["censored, left out"] = left
+    if unlabelled := int((~labelled(data.targets)).sum()) - (censored["rows"] if censored else 0):
         sizes["without target"] = unlabelled
     say(str(data))
+    if censored:
+        say(censored_text(censored))
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
     shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
@@ -107,6 +113,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             overlap["test"] = same
         found["interval"] = model.coverage(known, predicted)
     found |= {"overlap": overlap or None, "shared_molecules": shared}
+    found |= {"censored": censored} if censored else {}
     found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
     model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
@@ -123,6 +130,17 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     # Last: a run with a model file is complete.
     model_file.save(model, folder / "model.safetensors")
     return result
+
+
+def _censored(data: Dataset, examples: Examples) -> dict[str, Any] | None:
+    """Censored values of each target, the rows that have no others, and how many of these are learned from or not."""
+    if data.bounds is None:
+        return None
+    there = ~np.isnan(data.bounds[..., 0])
+    alone = there.any(axis=1) & ~labelled(data.targets)
+    used = int(alone[examples.train].sum())
+    values = dict(zip(data.target_names, there.sum(axis=0).tolist(), strict=True))
+    return {"values": values, "rows": int(alone.sum()), "trained_on": used, "left_out": int(alone.sum()) - used}
 
 
 def _what(data: Dataset) -> str:
