@@ -427,3 +427,25 @@ def test_censored_values_are_used_or_said_to_be_left_out(
     ccn("evaluate", folder, data, "--json")
     found = json.loads(capsys.readouterr().out)
     assert (found["rows"], found["censored"]) == (32, 8)
+
+
+def test_replicates_are_joined_and_their_spread_is_reported(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path
+) -> None:
+    data, folder = tmp_path / "twice.csv", tmp_path / "run"
+    head, *lines = table.read_text().splitlines()
+    twice = [f"{line.split(',')[0]}b,{line.split(',')[1]},{float(line.split(',')[2]) + 0.5},x" for line in lines[:10]]
+    data.write_text("\n".join([head, *lines, *twice]) + "\n")
+    how = ("--target", "size", "--quiet", "--strict", *tiny)
+    with pytest.raises(CCNError, match="row 41"):
+        ccn("train", data, "-o", folder, *how)
+    ccn("train", data, "-o", folder, *how, "--replicates", "mean")
+    found = json.loads((folder / "metrics.json").read_text())
+    assert sum(found["graphs"].values()) == 40
+    assert found["replicates"]["rows"] == 20
+    assert found["replicates"]["median_spread"]["size"] == pytest.approx(0.5 / 2**0.5)
+    assert found["shared_molecules"] == 0
+    with (folder / "replicates.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 20
+    assert read_config(folder / "config.toml")["data"]["replicates"] == "mean"
+    assert "20 rows" in (folder / "report.md").read_text()

@@ -23,6 +23,7 @@ from ccn.graphs.pack import Pack
 if TYPE_CHECKING:
     import networkx
 
+    from ccn.datasets.replicates import Replicates
     from ccn.graphs.graph import Graph
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Statistics",
     "shorten",
     "summary",
+    "write_rows",
 ]
 
 STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
@@ -129,6 +131,7 @@ class Dataset:
         rows: (graphs,) the row of the source behind each graph, from 1, or None.
         dropped, noted: remarks on rows that were left out, and on rows that were kept.
         vertex_names, edge_names: names of the columns of vertex and edge features, where known.
+        replicates: the rows that were joined into one, if that was asked for (:mod:`ccn.datasets.replicates`).
         options: how it was read.
         note: printed with the data set.
     """
@@ -152,6 +155,7 @@ class Dataset:
     noted: tuple[Remark, ...] = ()
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    replicates: Replicates | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
@@ -226,12 +230,12 @@ class Dataset:
     def write_dropped(self, path: str | Path) -> Path:
         """Write the remarks on rows as a CSV: row, value, reason, and whether the row was dropped or kept."""
         lines = [(r, "dropped") for r in self.dropped] + [(r, "kept") for r in self.noted]
-        text = io.StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow(["row", "value", "reason", "action"])
-        for remark, action in sorted(lines, key=lambda line: line[0].row):
-            writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
-        write_atomically(Path(path), text.getvalue().encode())
+        lines.sort(key=lambda line: line[0].row)
+        write_rows(
+            Path(path),
+            ["row", "value", "reason", "action"],
+            [[remark.row, shorten(remark.value), remark.reason, action] for remark, action in lines],
+        )
         return Path(path)
 
     def to_pyg(self) -> list[Any]:
@@ -259,6 +263,13 @@ class Dataset:
         for graph, target in zip(out, self.targets.tolist(), strict=True):
             graph.graph.update(zip(self.target_names, target, strict=True))
         return out
+
+
+def write_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as a CSV."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([head, *rows])
+    write_atomically(path, text.getvalue().encode())
 
 
 def _some(names: Iterable[str]) -> str:

@@ -179,6 +179,7 @@ def read_molecules(
     delimiter: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    contradictions: bool = True,
     **options: Any,
 ) -> Dataset:
     """Read a table of molecules: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz``.
@@ -192,13 +193,15 @@ def read_molecules(
         task: by default classification where every target has words or a few integers, else regression.
         delimiter, header: of a text table; by default detected.
         sheet: of an Excel file; by default the first.
+        contradictions: note the rows whose molecule is in an earlier row with other targets.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
             ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
             those of :func:`dataset_of_molecules`.
     """
     table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
     schema = find_schema(table, task=task, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
-    return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
+    options |= {"task": task, "contradictions": contradictions}
+    return dataset_of_molecules(table, schema, name or name_of(path), **options)[0]
 
 
 def dataset_of_molecules(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["censored_text", "draw_run", "figure", "metrics_rows", "overlap_text", "report"]
+__all__ = ["censored_text", "draw_run", "figure", "metrics_rows", "overlap_text", "replicates_text", "report"]
 
 _NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _NEW = "new molecules"
@@ -78,6 +78,18 @@ def censored_text(found: Mapping[str, Any]) -> str:
     )
 
 
+def replicates_text(found: Mapping[str, Any]) -> str:
+    """One or two sentences on the measurements that were joined and on their spread."""
+    if not found["rows"]:
+        return "Replicates: no molecule has several rows."
+    said = (
+        f"Replicates: {found['rows']:,} rows joined into {found['molecules']:,} molecules ({found['how']}); "
+        f"{found['disagreeing']:,} of these disagree strongly (replicates.csv)."
+    )
+    spread = ", ".join(f"{name} {figure(s)}" for name, s in found["median_spread"].items() if s is not None)
+    return f"{said} Differences below the median spread cannot be resolved: {spread}." if spread else said
+
+
 def report(
     folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config, drawn: bool = False
 ) -> str:
@@ -96,6 +108,8 @@ def report(
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
     if found.get("censored"):
         parts.append(censored_text(found["censored"]))
+    if found.get("replicates"):
+        parts.append(replicates_text(found["replicates"]))
     if found["shared_molecules"]:
         parts.append(f"Molecules in more than one part of the split: {found['shared_molecules']:,}.")
     for part, same in (found["overlap"] or {}).items():

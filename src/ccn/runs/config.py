@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ccn.chemistry.standardise import Standard
+from ccn.datasets.replicates import Joining
 from ccn.errors import ConfigurationError, FileError
 from ccn.files import lock, remove_unfinished, write_atomically
 from ccn.learning.plain import plain
@@ -71,6 +72,9 @@ class Data(Checked):
     )
     standardise: Standard | None = setting(
         None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; kept in the model."
+    )
+    replicates: Joining = setting(
+        "keep", "Join rows of one molecule by the mean or median of each target, or keep them."
     )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ccn.datasets import Dataset, load, options_of
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
+from ccn.datasets.replicates import join
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
@@ -27,6 +28,8 @@ def read_data(config: Config) -> Dataset:
     names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms", "standardise")
     how = {name: getattr(d, name) for name in names if name != "target_columns"}
     targets = _targets(config)
+    if d.replicates != "keep" and "contradictions" in options_of(config.source):
+        how["contradictions"] = False  # they are what is joined
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if targets and not d.target_columns:
         only = f"the only candidate for a target is {targets[0]!r}"
@@ -45,7 +48,7 @@ def read_data(config: Config) -> Dataset:
             f"{config.source}: several targets of classes are labels, which must be 0 or 1, not "
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
-    return data
+    return data if d.replicates == "keep" else join(data, d.replicates)
 
 
 def _targets(config: Config) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """A training run: from a file of molecules or a data set to one folder with everything about it.
 
-The folder holds config.toml, splits.json, dropped.csv, checkpoints/, history.csv, model.safetensors,
+The folder holds config.toml, splits.json, dropped.csv, replicates.csv (of joined rows), checkpoints/, history.csv, model.safetensors,
 predictions.csv (of the test part), metrics.json, report.md and, with matplotlib, report.png.
 """
 
@@ -27,7 +27,7 @@ from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
 from ccn.progress import log
 from ccn.reports.markup import csv_text
-from ccn.reports.summary import censored_text, draw_run, report
+from ccn.reports.summary import censored_text, draw_run, replicates_text, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
 from ccn.runs.data import divide, read_data, shared_molecules
@@ -80,6 +80,9 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     say(str(data))
     if censored:
         say(censored_text(censored))
+    replicates = None if data.replicates is None else data.replicates.summary()
+    if replicates:
+        say(replicates_text(replicates))
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
     shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
@@ -91,6 +94,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             begin_folder(folder, config, resume=execution.resume)
             save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
             data.write_dropped(folder / "dropped.csv")
+            if data.replicates is not None:
+                data.replicates.write(folder / "replicates.csv")
 
     if execution.resume and not isinstance(method, NetworkMethod):
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
@@ -113,7 +118,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             overlap["test"] = same
         found["interval"] = model.coverage(known, predicted)
     found |= {"overlap": overlap or None, "shared_molecules": shared}
-    found |= {"censored": censored} if censored else {}
+    found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
     found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
     model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
