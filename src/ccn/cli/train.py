@@ -39,7 +39,7 @@ def train(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
-    from ccn.reports.summary import metrics_rows, overlap_text
+    from ccn.reports.summary import crossed_rows, metrics_rows, overlap_text
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
@@ -65,7 +65,11 @@ def train(
         print_json({"folder": str(output), **done.metrics})
     elif not settings.quiet:
         overlap = done.metrics["overlap"] or {}
-        table("Metrics", *metrics_rows(done.metrics["metrics"], overlap))
+        if crossed := done.metrics.get("cross_validation"):
+            table("Cross-validation", *crossed_rows(crossed))
+        shown = metrics_rows(done.metrics["metrics"], overlap)
+        if shown[1]:
+            table("Metrics", *shown)
         for part, same in overlap.items():
             if "without" in same:
                 print(overlap_text(same, done.metrics["graphs"][part], f"{part} "))

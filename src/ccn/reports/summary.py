@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["censored_text", "draw_run", "figure", "metrics_rows", "overlap_text", "replicates_text", "report"]
+__all__ = [
+    "censored_text",
+    "crossed_rows",
+    "draw_run",
+    "figure",
+    "metrics_rows",
+    "overlap_text",
+    "replicates_text",
+    "report",
+]
 
 _NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _NEW = "new molecules"
@@ -48,7 +57,7 @@ def metrics_rows(
                 columns[f"{part}, {_NEW}" if part else _NEW] = without["metrics"]
     if len(columns) > 1 and "" in columns:
         columns = {part or "all rows": values for part, values in columns.items()}
-    names = list(next(iter(found.values()), {}))
+    names = list(next(iter(columns.values()), {}))
     return ["", *columns], [[_NAMES.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
 
 
@@ -67,6 +76,16 @@ def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") ->
         f"{sum(there.values()):,} of the {rows:,} {where}rows are molecules that were used in training ({counts}); the "
         f"column {_NEW!r} has the metrics of the {kept:,} others{covered}.{more}"
     )
+
+
+def crossed_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the metrics of cross-validation."""
+    names = {
+        "mean": f"mean of {found['folds']} folds",
+        "deviation": "standard deviation",
+        "pooled": "all rows together",
+    }
+    return metrics_rows({title: found[key] for key, title in names.items()})
 
 
 def censored_text(found: Mapping[str, Any]) -> str:
@@ -97,12 +116,20 @@ def report(
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
+    crossed, tested = found.get("cross_validation"), "the test part was used once, for the metrics below"
+    if crossed:
+        tested = (
+            f"there is no test part: in each of {crossed['folds']} folds, a model that was fitted on the other rows "
+            "predicted those of the fold (predictions.csv), and the model of this run was then fitted on all rows"
+        )
+    shown = metrics_rows(found["metrics"], found["overlap"])
     parts = [
         f"# {targets} from {data.name}",
         f"Task: {found['task']}. Data: {data}.",
-        f"Rows: {sizes}. Choices were made on the validation part; the test part was used once, for the metrics below.",
+        f"Rows: {sizes}. Choices were made on the validation part; {tested}.",
         "## Metrics",
-        markdown(*metrics_rows(found["metrics"], found["overlap"])),
+        *([markdown(*crossed_rows(crossed))] if crossed else []),
+        *([markdown(*shown)] if shown[1] else []),
     ]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")

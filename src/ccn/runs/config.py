@@ -87,6 +87,9 @@ class Splitting(Checked):
         None, "By default the split column if there is one, stratified for classes, else random."
     )
     fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.", least=0)
+    folds: int | None = setting(
+        None, "Cross-validate in so many folds of all rows, then fit the model on all of them.", least=2, below=101
+    )
     splits_file: str | None = setting(None, "Read the split from the splits.json of a run.")
     duplicates: Literal["together", "ignore"] | None = setting(
         None,

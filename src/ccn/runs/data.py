@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ccn.datasets import Dataset, load, options_of
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.replicates import join
@@ -16,7 +18,7 @@ from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
-__all__ = ["divide", "read_data", "read_source", "shared_molecules"]
+__all__ = ["divide", "divide_folds", "examples_of", "read_data", "read_source", "shared_molecules"]
 
 _ALL = "all"
 _SHOWN = 20  # columns that an error lists
@@ -93,18 +95,37 @@ def read_source(
 
 
 def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
-    """The split of the configuration, and the labelled rows of it as examples.
-
-    Half of the validation part of a regression is reserved for calibrating the intervals.
-    """
+    """The split of the configuration, and the labelled rows of it as examples; with folds there is no test part."""
     split = _split(data, config)
-    known = labelled(data.targets)
-    if not known[split.train].any():
+    return split, examples_of(data, split, config)
+
+
+def divide_folds(data: Dataset, config: Config) -> list[Split]:
+    """The folds of the configuration: test parts by its kind of split and, by the same, validation within the rest."""
+    out = []
+    for fold in _drawn(data, config, folds=config.splitting.folds):
+        inner = _drawn(data.subset(fold.train), config, fractions=_without_test(config))[0]
+        out.append(Split(fold.train[inner.train], fold.train[inner.validation], fold.test))
+    return out
+
+
+def examples_of(data: Dataset, split: Split, config: Config) -> Examples:
+    """The labelled rows of a split.
+
+    Half of the validation part of a regression is reserved for calibrating the intervals. With folds, the rest of it is
+    for training where the method needs none. Censored rows are left out where the method cannot use them.
+    """
+    method = config.make(classification=data.task == "classification")
+    if not labelled(data.targets)[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
     parts = with_target(split, data.targets, data.bounds)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
-    return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    if config.splitting.folds is not None and not method.validates:
+        train = np.concatenate([parts.train, parts.validation])
+        parts = replace(parts, train=train, validation=train[:0], complete=False)
+    made = replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    return made if method.bounds else made.exact()
 
 
 def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
@@ -124,16 +145,33 @@ def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) ->
 def _split(data: Dataset, config: Config) -> Split:
     """A file of splits, a column, or drawn from the seed."""
     s = config.splitting
-    if s.splits_file is not None:
-        return load_splits(s.splits_file, data.pack if data.smiles is None else data.smiles)[0]
+    if s.splits_file is None:
+        return _drawn(data, config, fractions=s.fractions if s.folds is None else _without_test(config))[0]
+    if s.folds is not None:
+        raise ConfigurationError("--folds deals all rows itself; leave out --splits-file")
+    return load_splits(s.splits_file, data.pack if data.smiles is None else data.smiles)[0]
+
+
+def _without_test(config: Config) -> tuple[float, ...]:
+    """The fractions of training and validation, in proportion, with all rows."""
+    both = config.splitting.fractions[:2]
+    if len(both) < 2 or not sum(both):
+        raise ConfigurationError(f"fractions={config.splitting.fractions}: give those of train and validation too")
+    return (both[0] / sum(both), both[1] / sum(both), 0.0)
+
+
+def _drawn(data: Dataset, config: Config, **how: Any) -> list[Split]:
+    """Splits by the configured kind; the options are further ones of :func:`make_splits`."""
+    s = config.splitting
     classes = data.task == "classification" and len(data.target_names) == 1
     kind: Kind = s.split or ("column" if data.splits is not None else "stratified" if classes else "random")
     if kind == "column" and data.splits is None:
         raise ConfigurationError("--split column needs --split-column, the column that says train, val or test")
+    if kind == "column" and s.folds is not None:
+        raise ConfigurationError("--folds deals all rows itself; leave out the split column, or add --split random")
     return make_splits(
         kind,
         len(data),
-        fractions=s.fractions,
         seed=config.seed,
         labels=data.targets if data.task == "classification" else None,
         molecules=data.smiles,
@@ -141,4 +179,5 @@ def _split(data: Dataset, config: Config) -> Split:
         column=data.splits,
         groups=None if config.data.group_column is None else data.groups,
         duplicates=s.duplicates,
-    )[0]
+        **how,
+    )

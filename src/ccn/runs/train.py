@@ -1,7 +1,8 @@
 """A training run: from a file of molecules or a data set to one folder with everything about it.
 
-The folder holds config.toml, splits.json, dropped.csv, replicates.csv (of joined rows), checkpoints/, history.csv, model.safetensors,
-predictions.csv (of the test part), metrics.json, report.md and, with matplotlib, report.png.
+The folder holds config.toml, splits.json, dropped.csv, replicates.csv (of joined rows), checkpoints/, history.csv,
+model.safetensors, predictions.csv (of the test part, or of the rows that each fold left out), metrics.json, report.md
+and, with matplotlib, report.png.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from ccn.reports.markup import csv_text
 from ccn.reports.summary import censored_text, draw_run, replicates_text, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
-from ccn.runs.data import divide, read_data, shared_molecules
+from ccn.runs.data import divide, divide_folds, read_data, shared_molecules
+from ccn.runs.folds import cross_validate
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
 
@@ -69,7 +71,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     config = replace(config, recipe=config.recipe.for_task(classification=classification))
     method = config.make(classification=classification)
     split, examples = divide(data, config)
-    examples = examples if method.bounds else examples.exact()
+    folds = [] if config.splitting.folds is None else divide_folds(data, config)
     test = split.test[labelled(data.targets[split.test])]
     sizes = {**examples.sizes, "test": len(test)}
     censored = _censored(data, examples)
@@ -92,12 +94,15 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         """Make the folder; an older run in it is removed only when all settings have been checked."""
         if first:
             begin_folder(folder, config, resume=execution.resume)
-            save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
+            source = data.pack if data.smiles is None else data.smiles
+            save_splits(folder / "splits.json", [split], source)
+            if folds:
+                save_splits(folder / "folds.json", folds, source)
             data.write_dropped(folder / "dropped.csv")
             if data.replicates is not None:
                 data.replicates.write(folder / "replicates.csv")
 
-    if execution.resume and not isinstance(method, NetworkMethod):
+    if execution.resume and not folds and not isinstance(method, NetworkMethod):
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
     execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
     about = {
@@ -107,7 +112,14 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         "units": list(data.units),
         "single": len(data.target_names) == 1,
     }
+    crossed = None
     with torch_threads(config.threads):
+        if folds:
+            limit = None if execution.time_limit is None else execution.time_limit / (len(folds) + 1)
+            execution = replace(execution, time_limit=limit)
+            crossed = cross_validate(data, folds, config, method, execution)
+            say(f"the model, on all rows: {', '.join(f'{name} {count:,}' for name, count in sizes.items() if count)}")
+            execution = replace(execution, begin=lambda: None)
         model, outcome = fit(method, examples, execution, about)
         predicted = model.predict(examples.graphs.select(test)) if len(test) else None
     known, metrics, overlap = data.targets[test], dict(model.about["metrics"]), dict(model.about.get("overlap", {}))
@@ -117,6 +129,8 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
             overlap["test"] = same
         found["interval"] = model.coverage(known, predicted)
+    if crossed is not None:
+        found["cross_validation"] = crossed.summary(model, data)
     found |= {"overlap": overlap or None, "shared_molecules": shared}
     found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
     found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
@@ -130,6 +144,9 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
         write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+    elif crossed is not None:  # the intervals are those of the model, not of the folds
+        text = _predictions(replace(model, calibration=None), data, crossed.rows, crossed.predicted)
+        write_atomically(folder / "predictions.csv", text.encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: a run with a model file is complete.
