@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +21,9 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
+from ccn.files import file_digest
 from ccn.methods.network import NetworkMethod
-from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
+from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve, to_toml
 
 Call = Callable[..., None]
 
@@ -449,3 +451,73 @@ def test_replicates_are_joined_and_their_spread_is_reported(
         assert len(list(csv.DictReader(file))) == 20
     assert read_config(folder / "config.toml")["data"]["replicates"] == "mean"
     assert "20 rows" in (folder / "report.md").read_text()
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    from ccn.learning.model_file import load
+
+    return dict(load(folder).fitted.state()[0])
+
+
+def test_a_model_is_fine_tuned_from_its_weights(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # At a vanishing learning rate the weights are those of the model.
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--learning-rate", "1e-12", "--seed", "1")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "same", "--from", run, *how)
+    old, new = weights(run), weights(tmp_path / "same")
+    assert old.keys() == new.keys()
+    assert all(torch.allclose(old[k], new[k], atol=1e-4) for k in old if "running" not in k and "batches" not in k)
+    config = read_config(tmp_path / "same" / "config.toml")
+    assert config["from"] == str(run)
+    assert config["network"] == read_config(run / "config.toml")["network"]
+    ccn("predict", tmp_path / "same", "CCO", "-o", tmp_path / "out.csv", "--quiet")
+    capsys.readouterr()
+    ccn("info", tmp_path / "same", "--json")
+    begun = json.loads(capsys.readouterr().out)["about"]["from"]
+    assert begun["sha256"] == file_digest(run / "model.safetensors")
+    # Another seed, another test part: molecules of it were trained on by the old model.
+    found = json.loads((tmp_path / "same" / "metrics.json").read_text())
+    assert found["overlap"]["test"]["train"] > 0
+
+    ccn("train", table, "--target", "kind", "-o", tmp_path / "other", "--from", run, *how)
+    other = weights(tmp_path / "other")
+    body = [k for k in old if ".head." not in k and "running" not in k and "batches" not in k]
+    assert all(torch.allclose(old[k], other[k], atol=1e-4) for k in body)
+    assert not torch.allclose(old["member0.head.2.weight"], other["member0.head.2.weight"], atol=1e-3)
+
+
+def test_the_rate_of_fine_tuning_is_a_tenth_and_contradictions_are_named(
+    run: Path, table: Path, tmp_path: Path
+) -> None:
+    begun: dict[str, Any] = {"from": str(run)}
+    fine = resolve(str(table), {"data": {"target_columns": ["size"]}}, **begun)
+    before = resolve(None, file=read_config(run / "config.toml"))
+    rate = before.recipe.for_task(classification=False).optimiser.learning_rate
+    assert not isinstance(rate, str)
+    assert fine.recipe.optimiser.learning_rate == pytest.approx(rate / 10)
+    assert fine.recipe.network == before.recipe.network
+    again = resolve(None, file=tomllib.loads(to_toml(fine)))
+    assert again.recipe == fine.recipe
+    for section, key, value in (
+        ("network", "channels", 5),
+        ("features", "molecules", "atoms"),
+        ("data", "standardise", "parent"),
+    ):
+        with pytest.raises(CCNError, match=f"{key}=.*{value}"):
+            resolve(str(table), {section: {key: value}}, **begun)
+    with pytest.raises(CCNError, match="wl"):
+        resolve(str(table), method="wl", **begun)
+    with pytest.raises(CCNError, match="paper"):
+        resolve(str(table), recipe="paper", **begun)
+
+
+def test_folds_say_what_the_model_to_start_from_has_seen(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path
+) -> None:
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--folds", "2")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "run", "--from", run, *how)
+    sizes = json.loads((run / "metrics.json").read_text())["graphs"]
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]
+    assert found["seen_before"] == 40 - sizes["test"]
+    assert f"{found['seen_before']} of the rows" in (tmp_path / "run" / "report.md").read_text()

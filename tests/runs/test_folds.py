@@ -62,7 +62,8 @@ def test_columns_and_files_of_splits_are_refused(config: Config) -> None:
 
 def test_a_killed_run_continues_at_its_fold(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = train_run(config, tmp_path / "whole", Execution(), lambda line: None)
-    fold, done = folds._fold, []
+    fold = folds._fold
+    done: list[int] = []
 
     def killed(*given: Any) -> Any:
         if len(done) == 2:
@@ -73,7 +74,12 @@ def test_a_killed_run_continues_at_its_fold(config: Config, tmp_path: Path, monk
     monkeypatch.setattr(folds, "_fold", killed)
     with pytest.raises(KeyboardInterrupt):
         train_run(config, tmp_path / "run", Execution(), lambda line: None)
-    monkeypatch.setattr(folds, "_fold", lambda *given: done.append(2) or fold(*given))
+
+    def resumed(*given: Any) -> Any:
+        done.append(2)
+        return fold(*given)
+
+    monkeypatch.setattr(folds, "_fold", resumed)
     found = train_run(config, tmp_path / "run", QUIET, lambda line: None)
     assert done == [1, 1, 2]
     crossed = found.metrics["cross_validation"]

@@ -54,6 +54,7 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
         "trained on": f"{about.get('data', '?')}; rows: "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
+        "started from": str((about.get("from") or {}).get("sha256", ""))[:16],
         "fingerprint of the data": str(about.get("fingerprint", ""))[:16],
         "seed": str(about.get("seed", "")),
         "made by": f"ccn {found['ccn']}",

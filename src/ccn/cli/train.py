@@ -21,6 +21,7 @@ def train(
     *,
     output: Annotated[Path, Output] = Path("run"),
     method: Annotated[str | None, Parameter(help=_METHODS)] = None,
+    start: Annotated[Path | None, Parameter(name="--from")] = None,
     checkpoint_every: float = 30.0,
     tensorboard: Flag = False,
     settings: Settings = Settings(),
@@ -34,6 +35,8 @@ def train(
 
     Args:
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
+        start: Fine-tune this model, a file or the folder of a run: its networks, inputs and settings, at a tenth of its
+            learning rate.
         checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
     """
@@ -44,7 +47,7 @@ def train(
     from ccn.training.execution import Execution, is_first
 
     first = is_first()
-    config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
+    config, _ = settings.resolve(source, output, method=method, start=start, check=first or settings.resume)
     tell = say(settings.quiet or not first)
     keep_freed_memory()
     try:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
 from ccn.files import digest
+from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted
 from ccn.learning.inputs import Inputs
@@ -120,6 +121,14 @@ class Method(ABC):
         """The same by a recipe; the fields ``given`` are not chosen on validation."""
         return replace(self, features=recipe.features.molecules, hydrogens=recipe.features.hydrogens)
 
+    def fit_inputs(self, examples: Examples, graphs: Pack) -> Inputs:
+        """How graphs are read, fitted on those of training."""
+        return examples.inputs.fit(self.reads().vertices, graphs)
+
+    def seen_before(self) -> Seen | None:
+        """The molecules of a model that this one starts from."""
+        return None
+
     def settings_given(self) -> dict[str, Any]:
         """The settings that differ from the defaults, for the model file."""
         known = [f for f in fields(self) if f.name not in ("name", "classification", "seed")]
@@ -146,7 +155,7 @@ def fit(
         execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
         examples = exact
     graphs = examples.graphs.select(examples.train)
-    inputs = examples.inputs.fit(method.reads().vertices, graphs)
+    inputs = method.fit_inputs(examples, graphs)
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
@@ -162,7 +171,9 @@ def fit(
     }
     seen = None
     if examples.molecules is not None:  # the same data and seed give the same salt, and so the same file
-        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
+        before = method.seen_before()
+        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"])) if before is None else before.salt
         seen = Seen.of(examples.molecules, examples.split, salt)
+        seen = seen if before is None else seen.after(before)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
     return model.held_out(examples), outcome

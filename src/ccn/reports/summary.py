@@ -122,6 +122,11 @@ def report(
             f"there is no test part: in each of {crossed['folds']} folds, a model that was fitted on the other rows "
             "predicted those of the fold (predictions.csv), and the model of this run was then fitted on all rows"
         )
+        if before := crossed.get("seen_before"):
+            tested += (
+                f". {before:,} of the rows are molecules that the model it started from has seen: their predictions are "
+                "better than those of new ones"
+            )
     shown = metrics_rows(found["metrics"], found["overlap"])
     parts = [
         f"# {targets} from {data.name}",
@@ -165,7 +170,9 @@ def report(
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
     """The method, what it chose, and how the training of its networks ended."""
     chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
-    said = f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    begun = model.about.get("from")
+    said = f"Method {config.method}" + (f", from the model {begun['sha256'][:16]}" if begun else "")
+    said += "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     if not found["members"]:
         return said
     n, members = config.recipe.network, len(found["members"])

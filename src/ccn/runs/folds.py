@@ -57,12 +57,13 @@ def cross_validate(
     data: Dataset, splits: Sequence[Split], config: Config, method: Method, execution: Execution
 ) -> Folds:
     """Fit the method once per fold, each in a folder of its own, and predict the rows that the fold left out."""
-    assert execution.folder is not None
+    root = execution.folder
+    assert root is not None
     each, rows, made = [], [], []
     for i, split in enumerate(splits):
         examples = examples_of(data, split, config)
         test = split.test[labelled(data.targets[split.test])]
-        path, name = execution.folder / f"fold{i}" / "fold.json", f"fold {i + 1} of {len(splits)}"
+        path, name = root / f"fold{i}" / "fold.json", f"fold {i + 1} of {len(splits)}"
         key = _key(examples, test, config)
         found = _read(path, key) if execution.resume else None
         if found is None:

@@ -19,7 +19,7 @@ import numpy as np
 from ccn.datasets import Dataset
 from ccn.datasets.splits import save_splits
 from ccn.engine.cpu.vectors import kept_kernels
-from ccn.files import write_atomically, write_json
+from ccn.files import file_digest, write_atomically, write_json
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled
@@ -70,6 +70,10 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     classification = data.task == "classification"
     config = replace(config, recipe=config.recipe.for_task(classification=classification))
     method = config.make(classification=classification)
+    start = None if config.start is None else model_file.load(config.start)
+    if start is not None:
+        assert isinstance(method, NetworkMethod)  # others have no recipe to start from
+        method = replace(method, start=start)
     split, examples = divide(data, config)
     folds = [] if config.splitting.folds is None else divide_folds(data, config)
     test = split.test[labelled(data.targets[split.test])]
@@ -112,6 +116,9 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         "units": list(data.units),
         "single": len(data.target_names) == 1,
     }
+    if config.start is not None and start is not None:
+        file = file_digest(model_file.model_path(config.start))
+        about["from"] = {"sha256": file, "fingerprint": start.about.get("fingerprint")}
     crossed = None
     with torch_threads(config.threads):
         if folds:
@@ -131,6 +138,9 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         found["interval"] = model.coverage(known, predicted)
     if crossed is not None:
         found["cross_validation"] = crossed.summary(model, data)
+        if start is not None and start.seen is not None and data.canonical is not None:
+            known_before = np.any(list(start.seen.parts(data.canonical.select(crossed.rows)).values()), axis=0)
+            found["cross_validation"]["seen_before"] = int(known_before.sum())
     found |= {"overlap": overlap or None, "shared_molecules": shared}
     found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
     found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
