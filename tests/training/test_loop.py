@@ -249,6 +249,6 @@ def test_bounds_are_learned_from_and_told_apart_by_checkpoints(tmp_path: Path) -
         train(net, task, some, r, execution=Execution(folder=tmp_path / name))
         means[name] = float(net.eval()(examples.graphs.batch()).detach().mean())
     assert means["far"] > means["met"] + 0.1
+    other = replace(some, bounds=2 * bounds)
     with pytest.raises(FileError):
-        other = replace(some, bounds=2 * bounds)
         train(network(task, r), task, other, r, execution=Execution(folder=tmp_path / "far", resume=True))

@@ -124,8 +124,8 @@ def report(
         )
         if before := crossed.get("seen_before"):
             tested += (
-                f". {before:,} of the rows are molecules that the model it started from has seen: their predictions are "
-                "better than those of new ones"
+                f". {before:,} of the rows are molecules that the model it started from has seen: their predictions "
+                "are better than those of new ones"
             )
     shown = metrics_rows(found["metrics"], found["overlap"])
     parts = [
