@@ -16,7 +16,7 @@ from ccn.settings import Checked, forms, setting
 @dataclass(frozen=True)
 class Example:
     rate: float = setting(0.1, "A rate.")
-    names: tuple[str, ...] = setting((), "Names.", flags=("--name",))
+    names: tuple[str, ...] = setting((), "Names.", flags=("--name",), commas=True)
     code: str | None = setting(None, "Code.", flags=())
 
 
@@ -26,8 +26,8 @@ def test_a_setting_is_a_field_with_a_default() -> None:
 
 
 def test_a_setting_carries_its_help_and_its_flags() -> None:
-    carried = [(f.metadata["help"], f.metadata["flags"]) for f in fields(Example)]
-    assert carried == [("A rate.", None), ("Names.", ("--name",)), ("Code.", ())]
+    carried = [tuple(f.metadata[key] for key in ("help", "flags", "commas")) for f in fields(Example)]
+    assert carried == [("A rate.", None, False), ("Names.", ("--name",), True), ("Code.", (), False)]
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,19 @@ __all__ = ["export_head", "export_network", "write_onnx"]
 
 
 def export_head(net: CCN) -> torch.export.ExportedProgram:
-    """From embeddings (graphs, width), graphs at will, to outputs (graphs, out_features)."""
+    """From embeddings (graphs, width), graphs at will, to outputs (graphs, out_features).
+
+    Where the network reads features of graphs as a whole, they are further columns, behind those of the embedding.
+    """
     weight = net.embedding.weight
-    rows = torch.rand(3, sum(net.readout_widths), dtype=weight.dtype, device=weight.device)
+    rows = torch.rand(3, sum(net.readout_widths) + net.graph_features, dtype=weight.dtype, device=weight.device)
     return _checked(net.head, rows, ({0: torch.export.Dim("graphs")},))
 
 
 def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
     """From vertex features (vertices, in_features) of graphs with this very structure to outputs.
 
-    Edge weights and edge features are those of the graphs given.
+    Edge weights, edge features and features of graphs as a whole are those of the graphs given.
     """
     b = Pack.of(graphs).batch()  # a new one: what torch traces stays in its caches
 

@@ -27,6 +27,7 @@ def setting(
     help: str,  # noqa: A002 (argparse's word)
     *,
     flags: tuple[str, ...] | None = None,
+    commas: bool = False,
     least: float | None = None,
     above: float | None = None,
     below: float | None = None,
@@ -37,6 +38,7 @@ def setting(
         default: of the field.
         help: one short line for the command line.
         flags: names of the flag; by default that of the field. Empty for a setting of configuration files only.
+        commas: the flag takes several names with commas between them; quotes around a name keep its own.
         least, above, below: bounds of its numbers, which :class:`Checked` checks: at least, more than, less than.
 
     Example:
@@ -48,7 +50,7 @@ def setting(
         (0.9, 'SGD momentum.')
     """
     bounds = {"at least": least, "more than": above, "less than": below}
-    return field(default=default, metadata={"help": help, "flags": flags, "bounds": bounds})
+    return field(default=default, metadata={"help": help, "flags": flags, "commas": commas, "bounds": bounds})
 
 
 def forms(hint: Any) -> tuple[Any, ...]:

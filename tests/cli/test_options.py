@@ -37,6 +37,8 @@ def test_train_and_tune_have_a_flag_for_every_setting_with_help(verb: str) -> No
     ("words", "section", "values"),
     [
         (["--order", "2,2,1"], "network", {"order": (2, 2, 1)}),
+        (["--contractions", "abx,xy->ab"], "network", {"contractions": ("abx,xy->ab",)}),
+        (["--contractions", "abx,xy->ab axx,by->ab"], "network", {"contractions": ("abx,xy->ab", "axx,by->ab")}),
         (["--channels", "8"], "network", {"channels": 8}),
         (["--adjacency", "both"], "network", {"adjacency": "both"}),
         (["--adjacency", "false"], "network", {"adjacency": False}),
@@ -50,6 +52,7 @@ def test_train_and_tune_have_a_flag_for_every_setting_with_help(verb: str) -> No
         (["--fractions", "0.7,0.2,0.1"], "splitting", {"fractions": (0.7, 0.2, 0.1)}),
         (["--split", "none"], "splitting", {"split": "none"}),
         (["--target", "1", "--target-columns", "b,c"], "data", {"target_columns": ["1", "b,c"]}),
+        (["--extra-columns", 'pH, "a,b"', "--extra-columns", "7"], "data", {"extra_columns": ["pH", "a,b", "7"]}),
         (["--smiles-columns", "2"], "data", {"smiles_column": "2"}),
         (["--features", "atoms"], "features", {"molecules": "atoms"}),
         (["--optimiser", "sgd"], "optimiser", {"method": "sgd"}),

@@ -9,7 +9,7 @@ from made_up import accuracies, hcep, write
 
 from ccn.errors import CCNError
 from ccn.paper.formats import embed
-from ccn.paper.records import read
+from ccn.paper.records import history
 from ccn.paper.tables import NAMES, table
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,8 @@ def test_files(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
         ccn("table", "all", "--results", results, "--format", kind, "--output", tmp_path / kind)
     assert (tmp_path / "latex").read_text().count(r"\begin{tabular}") == len(NAMES)
     with (tmp_path / "csv").open(newline="") as file:
-        assert {row["table"] for row in csv.DictReader(file)} == {"kernels", "hcep", "qm9", "qm9-rmse"}
+        published = {"kernels", "hcep", "qm9", "qm9-rmse", "admet", "cliffs", "cliffs-only"}
+        assert {row["table"] for row in csv.DictReader(file)} == published
     pytest.importorskip("matplotlib")
     ccn("table", "kernels", "--results", results, "--format", "png", "--output", tmp_path / "k.png")
     assert (tmp_path / "k.png").stat().st_size > 10_000
@@ -116,5 +117,5 @@ def test_the_page_of_results_is_what_the_records_say() -> None:
     if not (ROOT / "results").is_dir():
         pytest.skip("there are no records")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    records = read(ROOT / "results")
+    records = history(ROOT / "results")
     assert embed(page, [table(name, records) for name in NAMES], "results.md") == page

@@ -22,6 +22,7 @@ from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
 from ccn.files import file_digest
+from ccn.learning.model_file import load
 from ccn.methods.network import NetworkMethod
 from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve, to_toml
 
@@ -40,6 +41,28 @@ def content(run: Path) -> tuple[object, dict[str, list[float]]]:
     return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
 
 
+def test_numbers_are_fitted_on_the_scale_that_is_asked_for(
+    table: Path, tmp_path: Path, ccn: Call, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", "--target-scale", "log", *tiny)
+    assert content(run)[0]["task"]["scale"]["bends"][0]["kind"] == "log"  # type: ignore[index]
+    assert "size log" in (run / "report.md").read_text()
+    for row in rows(run / "predictions.csv"):
+        assert 0 <= float(row["size_low"]) < float(row["size_pred"]) < float(row["size_high"])
+
+
+def test_a_heavy_tail_is_said(tmp_path: Path, ccn: Call, tiny: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    table, run = tmp_path / "tail.csv", tmp_path / "run"
+    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 4):.3f}" for i in range(40)]
+    table.write_text("\n".join(["smiles,dose", *lines]) + "\n")
+    ccn("train", table, "--target", "dose", "-o", run, *tiny)
+    (line,) = [w for w in json.loads((run / "metrics.json").read_text())["warnings"] if "--target-scale auto" in w]
+    assert line.startswith("dose:")
+    assert line in capsys.readouterr().err
+    assert line in (run / "report.md").read_text()
+
+
 def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {
@@ -48,18 +71,20 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     }  # fmt: skip
     found = json.loads((run / "metrics.json").read_text())
     assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}
-    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2"}
-    assert 0 <= found["interval"]["coverage"] <= 1
+    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2", "spearman"}
+    assert found["interval"]["level"] == 0.9
+    assert "9 calibration rows, there are 2" in found["interval"]["reason"]
     assert len(rows(run / "history.csv")) == 2
     tested = rows(run / "predictions.csv")
-    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred", "size_low", "size_high"}
+    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred"}
     assert len(tested) == 4
     for row in tested:
         assert row["id"] == f"m{int(row['row']) - 1}"
         assert float(row["size"]) == len(row["smiles"]) + 0.25
     report = (run / "report.md").read_text()
     assert "| MAE |" in report
-    assert "90 % intervals" in report
+    assert found["interval"]["reason"] in report
+    assert "--interval" not in report
 
 
 def test_classes_bad_rows_and_json(
@@ -140,7 +165,7 @@ def test_a_second_process_is_refused_while_the_first_is_at_work(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
     words = ("train", table, "--target", "size", "--output", tmp_path / "run", "--quiet", *tiny)
-    with hold_folder(tmp_path / "run"), pytest.raises(CCNError, match="another process"):
+    with hold_folder(tmp_path / "run"), pytest.raises(CCNError):
         ccn(*words)
     assert not (tmp_path / "run").exists()
     child = fork_and_kill(tmp_path / "run")
@@ -417,7 +442,7 @@ def test_censored_values_are_used_or_said_to_be_left_out(
     for row in rows[1::5]:
         row[2] = f">{float(row[2]) - 1}"
     data.write_text("".join(",".join(row) + "\n" for row in rows))
-    ccn("train", data, "--target", "size", "-o", folder, "--method", method, *(tiny if method == "ccn" else ()))
+    ccn("train", data, "--target", "size", "-o", folder, *(tiny if method == "ccn" else ("--method", method)))
     found = json.loads((folder / "metrics.json").read_text())
     censored = found["censored"]
     assert (censored["values"], censored["rows"]) == ({"size": 8}, 8)
@@ -454,8 +479,6 @@ def test_replicates_are_joined_and_their_spread_is_reported(
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
-    from ccn.learning.model_file import load
-
     return dict(load(folder).fitted.state()[0])
 
 
@@ -503,8 +526,9 @@ def test_the_rate_of_fine_tuning_is_a_tenth_and_contradictions_are_named(
         ("network", "channels", 5),
         ("features", "molecules", "atoms"),
         ("data", "standardise", "parent"),
+        ("data", "extra_columns", ["size"]),
     ):
-        with pytest.raises(CCNError, match=f"{key}=.*{value}"):
+        with pytest.raises(CCNError, match=f"{key}="):
             resolve(str(table), {section: {key: value}}, **begun)
     with pytest.raises(CCNError, match="wl"):
         resolve(str(table), method="wl", **begun)
@@ -521,3 +545,35 @@ def test_folds_say_what_the_model_to_start_from_has_seen(
     found = json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]
     assert found["seen_before"] == 40 - sizes["test"]
     assert f"{found['seen_before']} of the rows" in (tmp_path / "run" / "report.md").read_text()
+
+
+def test_the_head_of_a_network_may_read_features_of_the_molecule(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    flags = [{"element": "compact+morgan"}.get(word, word) for word in tiny]
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", *flags, "--graph-features")
+    assert "graph_features = true" in (run / "config.toml").read_text()
+    assert [name for name in content(run)[1] if name.endswith(".factor")] == ["member0.head.0.others.0.factor"]
+    ccn("predict", run, table, "-o", tmp_path / "out.csv", "--quiet")
+    tested = {row["smiles"]: float(row["size_pred"]) for row in rows(run / "predictions.csv")}
+    found = {row["smiles"]: float(row["size_pred"]) for row in rows(tmp_path / "out.csv")}
+    assert all(found[smiles] == pytest.approx(value, rel=1e-4) for smiles, value in tested.items())
+
+
+def test_fine_tuning_keeps_extra_columns_and_the_scale_of_targets(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    data, run = tmp_path / "t.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([f"{lines[0]},pH", *(f"{line},{i % 7}" for i, line in enumerate(lines[1:]))]) + "\n")
+    scaled = ("--extra-columns", "pH", "--graph-features", "--target-scale", "log")
+    ccn("train", data, "--target", "size", "-o", run, "--quiet", *tiny, *scaled)
+    how = ("train", data, "--target", "size", "--from", run, "--epochs", "1", "--threads", "1", "--quiet")
+    ccn(*how, "-o", tmp_path / "fine", "--seed", "1", "--learning-rate", "1e-12")
+    assert read_config(tmp_path / "fine" / "config.toml")["data"]["extra_columns"] == ["pH"]
+    old, new = weights(run), weights(tmp_path / "fine")
+    assert all(torch.equal(old[k], new[k]) for k in old if ".others." in k)  # those of the model, not of its new rows
+    assert load(run).task.scale == load(tmp_path / "fine").task.scale
+    with pytest.raises(CCNError, match="target_scale='linear'"):
+        ccn(*how, "-o", tmp_path / "other", "--target-scale", "linear")

@@ -101,7 +101,7 @@ def test_a_group_that_would_be_most_of_a_part_goes_where_there_is_room() -> None
 
 
 def test_too_few_groups_are_an_error() -> None:
-    with pytest.raises(ConfigurationError, match="6 rows in 2 groups are too few for 3 parts"):
+    with pytest.raises(ConfigurationError, match=r"6 rows in 2 groups.*3 parts"):
         deal(np.array([0.8, 0.1, 0.1]), np.zeros(6, dtype=int), np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0))
 
 
@@ -124,7 +124,7 @@ def test_a_molecule_is_one_group_under_any_spelling() -> None:
 
 
 def test_what_is_no_molecule_is_an_error_that_names_the_row() -> None:
-    with pytest.raises(GraphError, match="row 1: RDKit cannot read the SMILES 'C1CC'"):
+    with pytest.raises(GraphError, match=r"row 1: .*'C1CC'"):
         molecule_groups(["C", "C1CC"])
 
 

@@ -84,3 +84,13 @@ def test_classes_and_graphs_are_refused(tmp_path: Path) -> None:
         join(load(path, target_columns="y"), "mean")
     with pytest.raises(ConfigurationError, match="MUTAG"):
         join(load("MUTAG"), "mean")
+
+
+def test_rows_with_other_extra_columns_are_other_measurements(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,pH,y\nCCO,7,1.5\nOCC,7,2.5\nCCO,5,9.5\nCC,5,3.5\n")
+    data = load(path, extra_columns=["pH"], target_columns="y")
+    assert [remark.row for remark in data.noted] == [2]  # row 3 contradicts none
+    made = join(data, "mean")
+    np.testing.assert_array_equal(made.targets[:, 0], [2.0, 9.5, 3.5])
+    np.testing.assert_array_equal(made.pack.graph_features[:, 0], [7, 5, 5])

@@ -31,7 +31,7 @@ def test_it_is_said_before_the_scheme_is_packed(prepared: bool, monkeypatch: pyt
     net = ccn.CCN(1, order=2)
     monkeypatch.setattr(memory, "available_bytes", lambda device: 5_000_000)
     monkeypatch.setattr(generators, "compose", lambda *given: pytest.fail("packed"))
-    with pytest.raises(ConfigurationError, match="what fits"):
+    with pytest.raises(ConfigurationError):
         (net.prepare if prepared else net)([_star(40)])
 
 

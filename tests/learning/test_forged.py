@@ -89,7 +89,7 @@ def test_weights_of_other_shapes_are_refused(content: sealed.Sealed, tmp_path: P
     for name, tensor in content.tensors.items():
         if tensor.ndim and not name.startswith("seen/"):
             sealed.write(path, model_file.FORM, model_file.VERSION, {**content.tensors, name: tensor[:0]}, content.data)
-            with pytest.raises(FileError, match="cannot make its model"):
+            with pytest.raises(FileError):
                 model_file.load(path)
             break
 

@@ -32,7 +32,7 @@ def test_a_recipe_is_plain_data() -> None:
 
 @pytest.mark.parametrize("code", [torch.sin, Clusters(rings()), lambda g: g])
 def test_code_is_refused(code: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is code"):
+    with pytest.raises(ConfigurationError):
         plain({"x": code})
 
 

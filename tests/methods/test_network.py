@@ -40,7 +40,7 @@ def test_a_fit_that_was_cut_goes_on_from_its_checkpoints(tmp_path: Path) -> None
     assert again.outcome_.earlier >= 0
     done = made(folder=folder).fit(graphs, y)  # nothing is left to do
     np.testing.assert_array_equal(done.predict(graphs), whole.predict(graphs))
-    with pytest.raises(FileError, match="other settings, seed or data"):
+    with pytest.raises(FileError):
         made(folder=folder).fit(graphs, -y)
     assert load(done.save(tmp_path / "model")).folder is None
 

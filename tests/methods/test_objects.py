@@ -24,7 +24,7 @@ def test_there_and_back(made: object) -> None:
 
 
 def test_code_is_refused() -> None:
-    with pytest.raises(FileError, match="do not use it"):
+    with pytest.raises(FileError):
         from_tensor(to_tensor(FunctionTransformer(np.ndarray.dump)))
 
 
@@ -39,12 +39,12 @@ def test_an_archive_that_expands_is_refused_before_it_is_read(monkeypatch: pytes
                 archive.writestr(f"{i}.npy", bytes(size))
         with monkeypatch.context() as patched:
             patched.setattr(zipfile.ZipFile, "open", opened)
-            with pytest.raises(FileError, match="000; do not use it"):
+            with pytest.raises(FileError, match="000"):
                 from_tensor(torch.from_numpy(np.frombuffer(made.getvalue(), dtype=np.uint8).copy()))
 
 
 def test_what_is_not_an_archive_is_refused() -> None:
-    with pytest.raises(FileError, match="do not use it"):
+    with pytest.raises(FileError):
         from_tensor(torch.zeros(100, dtype=torch.uint8))
 
 
@@ -52,5 +52,5 @@ def test_what_is_not_an_archive_is_refused() -> None:
 def test_altered_trees_are_refused(array: str, value: int) -> None:
     made = RandomForestRegressor(2, random_state=0).fit(X, np.arange(40.0))
     getattr(made.estimators_[1].tree_, array)[0] = value
-    with pytest.raises(FileError, match="do not use it"):
+    with pytest.raises(FileError):
         from_tensor(to_tensor(made))

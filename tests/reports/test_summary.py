@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ccn.datasets import load
+from ccn.features.scaling import TargetScale
 from ccn.learning.task import Task
 from ccn.reports import summary
 from ccn.reports.summary import figure, metrics_rows, overlap_text, report
@@ -25,13 +26,15 @@ FOUND: dict[str, Any] = {
     "seconds": 12.3,
     "overlap": {"validation": {"train": 0, "exact": True}},
     "shared_molecules": 0,
+    "warnings": [],
 }
 
 
 def made(method: str, found: dict[str, Any], **about: Any) -> str:
     data = load(["CO", "CCO"], targets=[1.0, 2.0], task="regression")
     config: Any = SimpleNamespace(method=method, seed=3, recipe=recipe("default"))
-    model: Any = SimpleNamespace(about=about)
+    scale = TargetScale.fit([[1.0], [2.0]], "log" if "log" in about else "linear")
+    model: Any = SimpleNamespace(about=about, task=Task("regression", ("size",), scale=scale))
     return report(Path("runs/first"), model, data, found, config)
 
 
@@ -53,6 +56,14 @@ def test_a_network_has_its_metrics_intervals_epochs_and_commands() -> None:
         assert fact in text
     assert "ccn predict first new.csv -o predictions.csv --interval 0.9\n" in text
     assert "report.png" not in text
+
+
+def test_warnings_the_scale_and_a_run_that_was_stopped_are_in_it() -> None:
+    ended = {"members": [{"epochs": 7, "ended": "validation loss rose", "best_epoch": 5}]}
+    text = made("ccn", FOUND | ended | {"warnings": ["size: all predictions are 1"]}, chosen=[], log=True)
+    for fact in ("Warning: size: all predictions are 1.", "size log", "validation loss rose", "epoch 5 kept"):
+        assert fact in text
+    assert "log" not in made("ccn", FOUND, chosen=[])
 
 
 def test_another_method_has_what_it_chose() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from ccn.datasets.splits import load_splits
 from ccn.errors import ConfigurationError, FileError
+from ccn.methods.stack import _Plan
 from ccn.runs import folds
 from ccn.runs.config import Config, resolve
 from ccn.runs.data import divide, divide_folds, read_data
@@ -30,7 +31,7 @@ def config(tmp_path: Path) -> Config:
     training = {"epochs": 1, "batch_size": 16}
     features = {"molecules": "element"}
     given: dict[str, Any] = {"network": network, "training": training, "features": features, "splitting": {"folds": 3}}
-    return resolve(str(path), given)
+    return resolve(str(path), given, method="ccn")
 
 
 def test_every_row_is_in_one_test_part_and_the_model_has_all(config: Config) -> None:
@@ -97,7 +98,19 @@ def test_a_killed_run_continues_at_its_fold(config: Config, tmp_path: Path, monk
     assert len(load_splits(tmp_path / "run" / "folds.json", data.smiles)) == 3
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]["rows"] == 31
     assert "3 folds" in (tmp_path / "run" / "report.md").read_text()
+    other = resolve(config.source, {"splitting": {"folds": 3}}, method="ccn", seed=1)
     with pytest.raises(FileError, match="fold0"):
-        train_run(
-            resolve(config.source, {"splitting": {"folds": 3}}, seed=1), tmp_path / "run", QUIET, lambda line: None
-        )
+        train_run(other, tmp_path / "run", QUIET, lambda line: None)
+
+
+def test_the_default_method_is_cross_validated(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccn.methods.stack._PLANS", {"fast": _Plan(2, {"trees": {"runs": 1}, "gp": {}})})
+    stack = resolve(config.source, {"splitting": {"folds": 2}}, budget="fast")
+    found = train_run(stack, tmp_path / "run", Execution(), lambda line: None)
+    assert (stack.method, found.model.method) == ("auto", "auto")
+    crossed = found.metrics["cross_validation"]
+    assert (crossed["folds"], crossed["rows"]) == (2, 31)
+    assert {row["method"] for row in found.model.about["leaderboard"]} == {"stack", "trees", "gp", "constant"}
+    assert "mean of 2 folds" in (tmp_path / "run" / "report.md").read_text()
+    with pytest.raises(ConfigurationError, match="auto"):
+        resolve(config.source, **{"from": str(tmp_path / "run")})

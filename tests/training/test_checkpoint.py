@@ -38,7 +38,7 @@ def test_the_newest_intact_checkpoint_is_loaded(tmp_path: Path) -> None:
     assert all(torch.equal(weights[1][k], v) for k, v in other.state_dict().items())
     assert all(torch.equal(weights[0][k], v) for k, v in best.items())
     assert its_optimiser.state_dict()["state"][0]["step"] == 2
-    with pytest.raises(FileError, match="other settings"):
+    with pytest.raises(FileError):
         load(tmp_path, other, its_optimiser, "another")
 
 

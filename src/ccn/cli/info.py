@@ -39,6 +39,7 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
 def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     task, inputs, about = found["task"], found["inputs"], found["about"]
     features = "graphs" if inputs["molecules"] is None else f"molecules, with the features {inputs['molecules']!r}"
+    features += f" and the columns {', '.join(inputs['columns'])}" if inputs.get("columns") else ""
     kind = inputs["vertices"]["kind"]
     return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",

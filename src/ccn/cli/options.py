@@ -6,6 +6,7 @@ The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`cc
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -99,11 +100,14 @@ def given(sections: Mapping[str, type], flags: Any) -> dict[str, dict[str, Any]]
     """The flags that were given, as values of each section of the configuration."""
     found: dict[str, dict[str, Any]] = {}
     for section, kind in sections.items():
-        for name, hint in get_type_hints(kind).items():
-            value = getattr(flags, name, None)
+        hints = get_type_hints(kind)
+        for f in fields(kind):
+            value = getattr(flags, f.name, None)
             if value is not None:
-                read = _read(value) if isinstance(value, str) and _several(hint) else value
-                found.setdefault(section, {})[name] = read
+                if f.metadata["commas"]:
+                    value = [name for part in csv.reader(value, skipinitialspace=True) for name in part]
+                read = _read(value) if isinstance(value, str) and _several(hints[f.name]) else value
+                found.setdefault(section, {})[f.name] = read
     return found
 
 
@@ -171,7 +175,9 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def _read(text: str) -> Any:
-    """The value of a text: ``true``, ``2``, ``2,2,1``; other words are strings."""
+    """The value of a text: ``true``, ``2``, ``2,2,1``, ``abx,xy->ab axx,by->ab``; other words are strings."""
+    if "->" in text:
+        return tuple(text.split())
     if "," in text:
         return tuple(_read(part.strip()) for part in text.split(","))
     if text in ("true", "false"):
@@ -218,6 +224,7 @@ class Settings:
         folder: Path,
         *,
         method: str | None = None,
+        budget: str | None = None,
         start: Path | None = None,
         check: bool = True,
     ) -> tuple[Config, set[str]]:
@@ -233,7 +240,7 @@ class Settings:
             raise ConfigurationError(
                 f"{folder}: the run in it began from {before.get('from')}; leave out --from {start}"
             )
-        single = {"method": method, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
+        single = {"method": method, "budget": budget, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
         single["from"] = None if start is None else str(start)
         named = {f"{s}.{key}" for part in (file, flags) for s, v in part.items() if isinstance(v, dict) for key in v}
         return resolve(source, flags, merged(before or {}, file), **single), named

@@ -70,9 +70,11 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
     console().print(made)
 
 
-def coverage(interval: Mapping[str, float] | None) -> None:
-    """Print how many targets the prediction intervals of a model covered."""
-    if interval:
+def coverage(interval: Mapping[str, Any] | None) -> None:
+    """Print how many targets the prediction intervals of a model covered, or why there are none."""
+    if interval and "reason" in interval:
+        print(printable(f"no intervals: {interval['reason']}"))
+    elif interval:
         print(f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets")
 
 

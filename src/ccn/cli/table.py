@@ -28,8 +28,8 @@ def table(
     For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
 
     Args:
-        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, all,
-            or a data set for the table that it is in.
+        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity,
+            admet, cliffs, cliffs-only (rows on activity cliffs), all, or a data set for the table that it is in.
         results: Folder of the records.
         format: By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per
             figure.
@@ -39,13 +39,13 @@ def table(
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
     from ccn.paper.formats import as_csv, as_latex, as_markdown, draw, embed
-    from ccn.paper.records import read
+    from ccn.paper.records import history
     from ccn.paper.tables import NAMES
     from ccn.paper.tables import table as make
 
     if not results.is_dir():
         raise DataError(f"{results}: no folder of records; run ccn reproduce first, or name it with --results")
-    records = read(results)
+    records = history(results)
     made = [make(n, records) for n in (NAMES if name.lower() == "all" else [name])]
     for empty in (t for t in made if not any(f.values for f in t.figures.values())):
         say(False)(f"{empty.name}: {results} has no figures of ours yet; {empty.command} makes some")

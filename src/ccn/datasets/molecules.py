@@ -90,6 +90,8 @@ def convert(
                     continue
             try:
                 of_atoms, bonded, of_bonds = features.arrays(mol)
+                if features.fingerprints:
+                    rows.append(fingerprint_row(features.fingerprints, mol))
             except GraphError as error:
                 bad.append((i, f"not a molecule: {error}"))
                 continue
@@ -97,8 +99,6 @@ def convert(
             vertices.append(of_atoms)
             pairs.append(bonded)
             edges.append(of_bonds)
-            if features.fingerprints:
-                rows.append(fingerprint_row(features.fingerprints, mol))
             if len(of_atoms) == 1:
                 noted.append((i, "single atom"))
             if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:

@@ -74,13 +74,15 @@ def join(data: Dataset, how: Literal["mean", "median"]) -> Dataset:
     """The data set with one row per molecule, by its canonical SMILES; ``data.replicates`` says what was joined.
 
     A target is the mean or median of its exact values, the mean with the weights of the rows; of censored values alone
-    the tightest bounds are kept. Rows of different groups, or of different parts of a split column, are not joined.
+    the tightest bounds are kept. Rows of different groups, parts of a split column or extra columns are not joined.
     """
     if data.canonical is None or data.task != "regression":
         what = "graphs that are not molecules" if data.canonical is None else "classes"
         raise ConfigurationError(f"replicates={how!r}: {data.name} has {what}; only numbers of molecules can be joined")
-    labels = [column for column in (data.canonical, data.splits, data.groups) if column is not None]
-    found: dict[tuple[str, ...], list[int]] = {}
+    labels: list[Sequence[Any]] = [c for c in (data.canonical, data.splits, data.groups) if c is not None]
+    if extra := len(data.options.get("extra_columns", ())):
+        labels.append([tuple(row) for row in data.pack.graph_features[:, -extra:].tolist()])
+    found: dict[tuple[Any, ...], list[int]] = {}
     for i, key in enumerate(zip(*labels, strict=True)):
         found.setdefault(key, []).append(i)
     several = [rows for rows in found.values() if len(rows) > 1]

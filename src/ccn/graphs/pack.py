@@ -282,13 +282,37 @@ class Pack(Sequence["Graph"]):
     @property
     def graph_features(self) -> NDArray[Any]:
         """(graphs, width) features of the chosen graphs as a whole."""
+        return self._whole()[self.chosen]
+
+    @property
+    def graph_width(self) -> int:
+        """Width of the features of graphs as a whole."""
+        return int(self._whole().shape[1])
+
+    def _whole(self) -> NDArray[Any]:
         if "graph_features" not in self.arrays:
             raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
-        return self.arrays["graph_features"][self.chosen]
+        return self.arrays["graph_features"]
+
+    def without_edge_features(self) -> Pack:
+        """The same graphs without features of edges."""
+        left = ("edge_features", "edge_labels", "edge_labels_width")
+        return self._like({k: v for k, v in self.arrays.items() if k not in left}, self.chosen)
 
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with features (graphs, width) of each as a whole."""
         return self._like({**self.compact().arrays, "graph_features": features})
+
+    def with_more_graph_features(self, features: NDArray[Any]) -> Pack:
+        """The same graphs with further features (graphs, width) behind those of each as a whole, if there are any."""
+        given = [self.graph_features] if "graph_features" in self.arrays else []
+        return self.with_graph_features(np.concatenate([*given, features], axis=1))
+
+    def with_graph_columns(self, columns: Sequence[slice]) -> Pack:
+        """The same graphs with some columns of their features as a whole, one slice after another."""
+        parts = [self._whole()[:, c] for c in columns]
+        features = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return self._like({**self.arrays, "graph_features": features}, self.chosen)
 
     @property
     def sizes(self) -> Int:

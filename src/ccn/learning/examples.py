@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.splits import Split, random_split, stratified_split
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
 from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
@@ -52,6 +53,8 @@ class Examples:
         class_weight: ``balanced``, or a weight per class.
         inputs: how the graphs were read; its vertex features are not fitted yet.
         molecules: canonical SMILES of the graphs, where they are molecules.
+        groups: (graphs,) rows of one number are not divided by folds, such as those of one scaffold.
+        target_scale: how numbers are bent before they are fitted; :func:`ccn.methods.method.fit` sets it.
     """
 
     graphs: Pack
@@ -64,6 +67,8 @@ class Examples:
     class_weight: str | Mapping[Any, float] | None = None
     inputs: Inputs = field(default_factory=Inputs)
     molecules: Sequence[str] | None = None
+    groups: Int | None = None
+    target_scale: Shape = "linear"
     bounds: Floats | None = None
 
     def __post_init__(self) -> None:
@@ -117,19 +122,23 @@ class Examples:
         """The canonical SMILES of some rows, if they are molecules."""
         return None if self.molecules is None else [self.molecules[i] for i in rows.tolist()]
 
-    def task(self, rows: Int | None = None, loss: Loss = "mse") -> Task:
-        """What is learned from these rows, by default those of the training part; targets are scaled by them."""
+    def task(self, rows: Int | None = None, loss: Loss = "mse", scale: Shape | None = None) -> Task:
+        """What is learned from these rows, by default those of the training part; targets are scaled by them.
+
+        ``scale`` is by default :attr:`target_scale`.
+        """
         return make_task(
             self.targets[self.train if rows is None else rows],
             classification=self.classification,
             names=self.names,
             classes=self.classes,
             loss=loss,
+            scale=self.target_scale if scale is None else scale,
             class_weight=self.class_weight,
         )
 
     def row_weights(self, task: Task, target: int) -> Floats | None:
-        """(training rows,) the weight of each for a target, by its own weight and that of its class; None if all are 1."""
+        """(training rows,) weights for a target, by those of rows and of classes; None if all are 1."""
         if self.weights is None and not task.class_weights:
             return None
         weight = np.ones(len(self.train)) if self.weights is None else self.weights[self.train]

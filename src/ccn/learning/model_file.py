@@ -108,6 +108,7 @@ def _check_header(data: Mapping[str, Any]) -> None:
         "metrics": dict,
         "overlap": dict,
         "from": dict,
+        "warnings": list,
         "chosen": list,
         "members": list,
         "target_columns": list,

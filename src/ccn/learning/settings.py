@@ -18,7 +18,10 @@ class Features(Checked):
     """Features of vertices and edges; see :mod:`ccn.chemistry.properties` and :mod:`ccn.features.vertices`."""
 
     molecules: str = setting(
-        "atoms", "Atom and bond features: compact, atoms or element.", flags=("--features", "--molecules")
+        "atoms",
+        "Atom and bond features: full, compact, atoms or element; for methods that read the molecule as a whole also "
+        "+morgan, +avalon, +erg, +descriptors.",
+        flags=("--features", "--molecules"),
     )
     hydrogens: bool = setting(False, "Represent hydrogens as vertices.")
     vertices: Any = setting(

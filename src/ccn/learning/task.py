@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ccn.errors import ConfigurationError
-from ccn.features.scaling import TargetScale
+from ccn.features.scaling import Shape, TargetScale
 from ccn.learning.settings import Loss
 
 __all__ = ["Floats", "Kind", "Task", "make_task"]
@@ -134,10 +134,12 @@ def make_task(
     names: Sequence[str],
     classes: Sequence[Any] = (),
     loss: Loss = "mse",
+    scale: Shape = "linear",
     class_weight: str | Mapping[Any, float] | None = None,
 ) -> Task:
     """The task of the training part's targets, (graphs, targets).
 
+    ``scale`` says how the targets of a regression are bent before they are scaled (:class:`ccn.features.TargetScale`).
     ``class_weight="balanced"`` weights classes by their inverse frequency; a mapping gives a weight per class.
     """
     count = (~np.isnan(targets)).sum(0)
@@ -147,7 +149,7 @@ def make_task(
     if not classification:
         if class_weight is not None:
             raise ConfigurationError("class_weight is for classification; give sample weights instead")
-        return Task("regression", tuple(names), scale=TargetScale.fit(targets), loss=loss)
+        return Task("regression", tuple(names), scale=TargetScale.fit(targets, scale), loss=loss)
     kind: Kind = "multilabel" if targets.shape[1] > 1 else "binary" if len(classes) <= 2 else "multiclass"
     task = Task(kind, tuple(names), classes=tuple(classes))
     return replace(task, class_weights=_class_weights(task, targets, class_weight))

@@ -15,7 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from ccn.errors import ConfigurationError, FileError
+from ccn.features.scaling import Shape
 from ccn.graphs.pack import Pack
+from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State
 from ccn.learning.inputs import Inputs
@@ -35,6 +37,7 @@ from ccn.training.recipe import SECTIONS, Recipe, from_dict, recipe, to_dict
 __all__ = ["FittedNetworks", "NetworkMethod", "seeded"]
 
 _PREDICTED_TOGETHER = 256  # graphs of a batch of predictions
+_SCALED_BY = 10_000  # training rows, about, of which quartiles are taken
 
 
 @dataclass
@@ -69,6 +72,7 @@ class FittedNetworks(Fitted):
     def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
         """What each of the functions of a batch gives for every graph."""
         ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
+        ready = ready if self.reads_edges else ready.without_edge_features()
         # Graphs of similar size together: the time of a batch goes with its largest parts.
         batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
         order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
@@ -178,13 +182,13 @@ class NetworkMethod(Method):
         given = {name: getattr(self, name) for name in self.arguments}
         return {"in_features": graphs.width, "out_features": task.outputs, **given}
 
-    def preparation(self, graphs: Pack) -> dict[str, Any]:
+    def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         """What :meth:`FittedNetworks.prepare` needs to know of the training graphs, as plain data."""
         return {}
 
-    def _prepared(self, graphs: Pack) -> Mapping[str, Any]:
+    def _prepared(self, graphs: Pack, inputs: Inputs) -> Mapping[str, Any]:
         before = self.started()
-        return self.preparation(graphs) if before is None else before.prepared
+        return self.preparation(graphs, inputs) if before is None else before.prepared
 
     def _options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of the network, or those of the networks to start from."""
@@ -231,7 +235,7 @@ class NetworkMethod(Method):
         before = self.started()
         if before is None:
             return super().fit_inputs(examples, graphs)
-        for name in ("molecules", "hydrogens", "standardise", "vertex_names", "edge_names"):
+        for name in ("molecules", "hydrogens", "standardise", "vertex_names", "edge_names", "columns"):
             old, new = getattr(before.inputs, name), getattr(examples.inputs, name)
             if old != new:
                 raise ConfigurationError(
@@ -248,7 +252,15 @@ class NetworkMethod(Method):
     def _task(self, examples: Examples) -> Task:
         """What is learned; on the scale of the model to start from, if its targets are the same."""
         task, before = examples.task(loss=self.resolved().training.loss), self.started()
-        return task if before is None or not _alike(task, before.task) else replace(task, scale=before.task.scale)
+        if before is None or not _alike(task, before.task):
+            return task
+        new = self.scaling()
+        old = new if before.recipe is None else before.recipe.training.target_scale
+        if new != old:
+            raise ConfigurationError(
+                f"target_scale={new!r}: the model to start from has {old!r} for the same targets; leave it out"
+            )
+        return replace(task, scale=before.task.scale)
 
     def _begin(self, net: nn.Module, task: Task, member: int) -> None:
         """Give a network the weights to start from; those of its head stay as drawn if the targets are others."""
@@ -281,6 +293,9 @@ class NetworkMethod(Method):
     def reads(self) -> Features:
         return self._with_features(self.resolved().features)
 
+    def scaling(self) -> Shape:
+        return self.target_scale or self.resolved().training.target_scale
+
     def member_seed(self, member: int) -> int:
         """The seed of a member; that of the first is the method's."""
         return int(np.random.SeedSequence([self.seed, member]).generate_state(1)[0]) if member else self.seed
@@ -293,15 +308,14 @@ class NetworkMethod(Method):
         if execution.tensorboard:
             need_tensorboard()
         one = inputs.vertices(examples.graphs.select(examples.train[:1]))
-        prepared = self._prepared(one)
+        prepared = self._prepared(one, inputs)
         options = self._options(self.fitted.prepare(one, prepared), task, chosen, prepared)
-        self._begin(
-            seeded(self.fitted.module, options, self.seed), task, 0
-        )  # an error now if a setting or a package is wrong
+        net = seeded(self.fitted.module, options, self.seed)  # an error now if a setting or a package is wrong
+        self._begin(net, task, 0)
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         graphs = inputs.vertices(examples.graphs)
-        prepared = self._prepared(graphs.select(examples.train))
+        prepared = self._prepared(graphs.select(examples.train), inputs)
         task = self._task(examples)
         ready = replace(examples, graphs=self.fitted.prepare(graphs, prepared))
         tried, limit = list(enumerate(self.tried())), execution.time_limit
@@ -336,16 +350,19 @@ class NetworkMethod(Method):
             chosen = self.resolved().override(**settings)
             options = self._options(examples.graphs, task, chosen, prepared)
             members = chosen.training.members
-            networks, ended = [], []
+            networks, ended, read = [], [], examples
             for member in range(members):
                 seed = self.member_seed(member)
                 net = seeded(self.fitted.module, options, seed)
+                if not self.fitted(task, examples.inputs, (net,), options).reads_edges:
+                    read = replace(examples, graphs=examples.graphs.without_edge_features())
+                _fit_scales(net, examples)
                 self._begin(net, task, member)
                 folder = f"choice{number}-member{member}{suffix}" if several else f"member{member}"
                 share = None if left is None else left / ((len(tried) - at) * members - member)
                 title = _title(settings if several else {}, member, members)
                 progress = train(
-                    net, task, examples, chosen, seed=seed, execution=execution.part(folder, share), title=title
+                    net, task, read, chosen, seed=seed, execution=execution.part(folder, share), title=title
                 )
                 earlier += progress.earlier
                 left = None if left is None else max(0.0, left - progress.seconds)
@@ -362,6 +379,14 @@ class NetworkMethod(Method):
 def _alike(task: Task, other: Task) -> bool:
     """Whether the outputs of a network mean the same in two tasks."""
     return (task.kind, task.targets, task.classes) == (other.kind, other.targets, other.classes)
+
+
+def _fit_scales(net: nn.Module, examples: Examples) -> None:
+    """Set the statistics of features of graphs as a whole, where the network reads them, to those of training rows."""
+    for module in net.modules():
+        if isinstance(module, RobustScale):
+            rows = examples.train[:: 1 + len(examples.train) // _SCALED_BY]
+            module.fit(examples.graphs.select(rows).graph_features)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from ccn.errors import DependencyError
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Features
 from ccn.learning.task import Task
 from ccn.methods.network import FittedNetworks, NetworkMethod
@@ -58,7 +59,7 @@ def _recipe(name: str, learning_rate: float, final_rate: float, network: Network
         features=Features(molecules="element", vertices="given"),
         network=network,
         optimiser=Optimiser(learning_rate=learning_rate, final_rate=final_rate, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last", rising="ignore"),
     )
 
 
@@ -265,7 +266,7 @@ class PatchySAN(NetworkMethod):
     own_recipe = _recipe("pscn", 1e-3, 1e-5)
     own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
-    def preparation(self, graphs: Pack) -> dict[str, Any]:
+    def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         return {"width": max(1, round(float(graphs.sizes.mean()))), "patch": self.patch}
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:

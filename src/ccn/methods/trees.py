@@ -27,9 +27,9 @@ from ccn.methods.columns import PartColumns
 from ccn.methods.method import Method, Outcome
 from ccn.training.execution import Execution
 
-__all__ = ["BoostedTrees", "FittedTrees", "Trees"]
+__all__ = ["WHOLE", "BoostedTrees", "FittedTrees", "Trees"]
 
-WHOLE = "full+morgan+avalon+erg+descriptors"
+WHOLE = "full+morgan+erg+descriptors"
 """What trees and other methods of tables read of a molecule."""
 _TOGETHER = 1 << 20  # rows times trees that are followed at a time
 
@@ -76,8 +76,8 @@ class Trees:
             root.append(len(nodes))
             add(tree["tree_structure"], 0)
         feature, threshold, left, right, value = map(np.array, zip(*nodes, strict=True))
-        small = (a.astype(np.int32) for a in (left, right))
-        return cls(feature.astype(np.int32), threshold, *small, value, np.array(root, dtype=np.int32), depth)
+        feature, left, right = (a.astype(np.int32) for a in (feature, left, right))
+        return cls(feature, threshold, left, right, value, np.array(root, dtype=np.int32), depth)
 
     def leaves(self, x: NDArray[Any]) -> Floats:
         """(rows, trees) the value of the leaf that each row comes to in each tree."""
@@ -100,7 +100,7 @@ class Trees:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], depth: int, width: int) -> Self:
         """From arrays that may have been altered: an error unless every row comes to a leaf within ``depth`` steps."""
-        made = cls(*(arrays[name] for name in _ARRAYS), depth)
+        made = cls(**{name: arrays[name] for name in _ARRAYS}, depth=depth)
         count = len(made.feature)
         here = np.arange(count)
         leaf = (made.left == here) & (made.right == here)
@@ -147,7 +147,7 @@ class FittedTrees(Fitted):
         outputs = len(self.task.classes) if self.task.kind == "multiclass" else 1
         each = trees.leaves(x).reshape(len(x), -1, outputs).sum(axis=1) / self.runs
         if self.task.kind == "regression":
-            return each[:, 0]
+            return np.asarray(each[:, 0])
         if self.task.kind == "multiclass":
             return np.asarray(softmax(each, axis=1))
         p = expit(each[:, 0])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ccn.learning.metrics import LABELS
 from ccn.learning.task import Floats, Task
 from ccn.methods.registry import make_method
 from ccn.reports.markup import markdown
@@ -24,15 +25,20 @@ __all__ = [
     "crossed_rows",
     "draw_run",
     "figure",
+    "leaderboard_rows",
     "metrics_rows",
     "overlap_text",
     "replicates_text",
     "report",
 ]
 
-_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
 _NEW = "new molecules"
-_ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
+_ENDS = {
+    "epochs": "all",
+    "patience": "stopped early",
+    "time limit": "stopped by the time limit",
+    "validation loss rose": "stopped, since the validation loss rose",
+}
 
 
 def figure(value: float | None) -> str:
@@ -58,7 +64,17 @@ def metrics_rows(
     if len(columns) > 1 and "" in columns:
         columns = {part or "all rows": values for part, values in columns.items()}
     names = list(next(iter(columns.values()), {}))
-    return ["", *columns], [[_NAMES.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
+    return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
+
+
+def leaderboard_rows(board: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the members of a stack: their metrics, weights and processor time."""
+    names = list(board[0]["metrics"])
+    rows = []
+    for row in board:
+        weight, seconds = ("" if row.get(key) is None else figure(row[key]) for key in ("weight", "seconds"))
+        rows.append([row["method"], *(figure(row["metrics"][n]) for n in names), weight, seconds])
+    return ["", *(LABELS.get(n, n) for n in names), "weight", "seconds"], rows
 
 
 def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") -> str:
@@ -70,8 +86,10 @@ def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") ->
     if not there:
         return f"No molecule of the {rows:,} {where}rows was used in training.{more}"
     counts, kept = ", ".join(f"{part} {count:,}" for part, count in there.items()), found["without"]["rows"]
-    interval = found["without"]["interval"] if kept else None
-    covered = f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if interval else ""
+    interval = (found["without"]["interval"] if kept else None) or {}
+    covered = (
+        f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if "coverage" in interval else ""
+    )
     return (
         f"{sum(there.values()):,} of the {rows:,} {where}rows are molecules that were used in training ({counts}); the "
         f"column {_NEW!r} has the metrics of the {kept:,} others{covered}.{more}"
@@ -136,6 +154,9 @@ def report(
         *([markdown(*crossed_rows(crossed))] if crossed else []),
         *([markdown(*shown)] if shown[1] else []),
     ]
+    if board := model.about.get("leaderboard"):
+        parts += ["Members, on rows that they were not fitted on:", markdown(*leaderboard_rows(board))]
+    parts += [f"Warning: {line}." for line in found["warnings"]]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
     if found.get("censored"):
@@ -149,17 +170,19 @@ def report(
             parts.append(overlap_text(same, found["graphs"][part], f"{part} "))
     if drawn:
         parts.append("![losses, and predictions on the test part](report.png)")
-    interval = found.get("interval")
-    if interval:
+    interval = found.get("interval") or {}
+    if "reason" in interval:
+        parts.append(f"No intervals: {interval['reason']}.")
+    elif interval:
         width = ", ".join(f"{name} {figure(w)}" for name, w in interval["mean_width"].items())
         parts.append(
             f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets of "
             f"{interval['rows']} test rows; mean width: {width}."
         )
-    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * bool(interval)
+    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * ("coverage" in interval)
     parts += [
         "## Training",
-        f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",
+        f"{_made(model, found, config)}{_scaled(model.task)}; seed {config.seed}; {found['seconds']:.0f} s.",
         "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`.",
         "## Usage",
         f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
@@ -183,6 +206,13 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), epoch {m['best_epoch']} kept" for m in found["members"]
     )
     return f"{said}; recipe {config.recipe.name}{network}; {members} member{'s' * (members > 1)}, {ended}"
+
+
+def _scaled(task: Task) -> str:
+    """The scale on which targets were fitted, if it is not linear."""
+    shapes = () if task.scale is None or not task.scale.bends else task.scale.shapes
+    said = ", ".join(f"{name} {shape}" for name, shape in zip(task.targets, shapes, strict=False))
+    return f"; fitted on the scale: {said}" * bool(said)
 
 
 def draw_run(

@@ -18,7 +18,7 @@ import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,7 +42,7 @@ __all__ = [
     "read_config", "resolve", "to_dict", "to_toml", "with_none",
 ]  # fmt: skip
 
-_DEFAULT_METHOD = "ccn"
+_DEFAULT_METHOD = "auto"
 _FILE, _LOCK = "config.toml", ".run.lock"
 _FORMAT = 2  # of configuration files; those that 0.1 wrote do not say theirs
 
@@ -63,6 +63,9 @@ class Data(Checked):
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
     id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    extra_columns: tuple[str, ...] = setting(
+        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+    )
     sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
     task: Literal["classification", "regression"] | None = setting(
         None, "Detected by default: strings and a few integers are classes."
@@ -105,6 +108,7 @@ class Config:
 
     Attributes:
         method: one of :data:`ccn.methods.METHODS`.
+        budget: of the method ``auto``; None for its own.
         threads: of torch; None leaves the number as it is.
         start: the file of a model, or the folder of its run, whose weights the networks begin with.
         left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
@@ -116,6 +120,7 @@ class Config:
     splitting: Splitting = field(default_factory=Splitting)
     machine: Machine = field(default_factory=Machine)
     method: str = _DEFAULT_METHOD
+    budget: str | None = None
     seed: int = 0
     threads: int | None = None
     left: tuple[str, ...] = ()
@@ -123,11 +128,12 @@ class Config:
 
     def make(self, *, classification: bool) -> Method:
         """The method that is configured."""
-        method = make_method(self.method, classification=classification, seed=self.seed)
+        options = {} if self.budget is None else {"budget": self.budget}
+        method = make_method(self.method, classification=classification, seed=self.seed, **options)
         return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
-_SINGLE = ("format", "source", "method", "recipe", "from", "seed", "threads")
+_SINGLE = ("format", "source", "method", "budget", "recipe", "from", "seed", "threads")
 RUN_SECTIONS = {"data": Data, "splitting": Splitting, "machine": Machine}
 """The sections of a configuration beside those of the recipe."""
 
@@ -141,7 +147,7 @@ def resolve(
     """The configuration from flags (``given``, and ``recipe``, ``from``, ``seed``, ``threads``) and a parsed file.
 
     A value of None in ``single`` means that it is not given. ``from`` names a model to start from: its method, its
-    recipe at a tenth of the learning rate, its features and its standard form of molecules are the defaults.
+    recipe at a tenth of the learning rate, its features, extra columns and standard form of molecules are the defaults.
     """
     file, given = dict(file or {}), given or {}
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
@@ -175,19 +181,24 @@ def resolve(
     left = method.chosen_fields() - seen
     if begun:
         _check_started(file["from"], begun, base, recipe, parts["data"])
-        how = {name: begun["inputs"].get(name) for name in ("standardise", "max_atoms")}
-        parts["data"] = replace(parts["data"], **{k: v for k, v in how.items() if v is not None})
+        how = {name: v for name, of in _KEPT.items() if (v := begun["inputs"].get(of))}
+        parts["data"] = changed(parts["data"], "data", how)
         left = set()
     return Config(
         file["source"],
         recipe,
         **parts,
         method=method.name,
+        budget=file.get("budget"),
         seed=file.get("seed", 0),
         threads=None if file.get("threads", "none") == "none" else file["threads"],
         left=tuple(sorted(left)),
         start=file.get("from"),
     )
+
+
+_KEPT = {"standardise": "standardise", "max_atoms": "max_atoms", "extra_columns": "columns"}
+"""Settings of the data that fine-tuning takes over, and what the inputs of a model call them."""
 
 
 def _started(file: Mapping[str, Any], begun: Mapping[str, Any], method: Method) -> Recipe:
@@ -198,7 +209,7 @@ def _started(file: Mapping[str, Any], begun: Mapping[str, Any], method: Method) 
             f"{where}: a model of the method {begun['method']}, not {method.name}; leave out --method"
         )
     if how is None:
-        raise ConfigurationError(f"{where}: the method {method.name} has no network to start from; give a model of one")
+        raise ConfigurationError(f"{where}: the method {method.name} is no network; give a model of --method ccn")
     recipe = from_dict(how)
     if file.get("recipe", recipe.name) != recipe.name:
         raise ConfigurationError(
@@ -219,7 +230,7 @@ def _check_started(start: str, begun: Mapping[str, Any], base: Recipe, recipe: R
         for f in fields(getattr(base, section))
     ]
     pairs += [
-        (k, begun["inputs"].get(k), v) for k in ("standardise", "max_atoms") if (v := getattr(data, k)) is not None
+        (name, plain(begun["inputs"].get(of)), plain(v)) for name, of in _KEPT.items() if (v := getattr(data, name))
     ]
     for name, old, new in pairs:
         if old != new:
@@ -285,6 +296,8 @@ def to_dict(config: Config) -> dict[str, Any]:
     """Plain data for TOML and JSON; ``none`` stands for None, except for columns, which are left out."""
     method = make_method(config.method, classification=False)
     out: dict[str, Any] = {"format": _FORMAT, "source": config.source, "method": config.method}
+    if config.budget is not None:
+        out["budget"] = config.budget
     if method.named_recipes:
         out["recipe"] = config.recipe.name
     out |= {} if config.start is None else {"from": config.start}

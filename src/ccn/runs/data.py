@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from ccn.datasets import Dataset, load, options_of
+from ccn.datasets.dealing import groups_of, join_groups, scaffold_groups
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.replicates import join
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
@@ -28,7 +30,7 @@ def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
     names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms", "standardise")
-    how = {name: getattr(d, name) for name in names if name != "target_columns"}
+    how = {name: getattr(d, name) or None for name in names if name != "target_columns"}
     targets = _targets(config)
     if d.replicates != "keep" and "contradictions" in options_of(config.source):
         how["contradictions"] = False  # they are what is joined
@@ -124,8 +126,26 @@ def examples_of(data: Dataset, split: Split, config: Config) -> Examples:
     if config.splitting.folds is not None and not method.validates:
         train = np.concatenate([parts.train, parts.validation])
         parts = replace(parts, train=train, validation=train[:0], complete=False)
-    made = replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    examples = Examples.of_dataset(data, parts)
+    made = replace(examples, class_weight=config.data.class_weight, groups=_fold_groups(data, config, split))
     return made if method.bounds else made.exact()
+
+
+def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
+    """Rows that folds of the training part keep together, as the split keeps them: scaffolds, groups, molecules.
+
+    A split by column counts as one by scaffold if no scaffold is in two of its parts.
+    """
+    if data.canonical is None:
+        return None if data.groups is None else groups_of(data.groups)
+    scaffolds = scaffold_groups(data.canonical)
+    part = np.zeros(len(data), dtype=np.int64)
+    part[split.test] = 1
+    apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
+    if config.splitting.split == "scaffold" or (apart and len(split.test)):
+        return scaffolds
+    molecules = groups_of(data.canonical)
+    return molecules if data.groups is None else join_groups(molecules, groups_of(data.groups))
 
 
 def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:

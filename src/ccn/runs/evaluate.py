@@ -44,6 +44,7 @@ def evaluate_on(
     kind = "regression" if model.task.kind == "regression" else "classification"
     how: dict[str, Any] = {
         "smiles_column": smiles_column,
+        "extra_columns": inputs.columns or None,
         "sheet": sheet,
         "task": kind if "target_columns" in options else None,
     }

@@ -14,8 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ccn.chemistry.smiles import parses, why_unreadable
-from ccn.datasets.molecule_tables import find_schema
+from ccn.datasets.molecule_tables import Schema, find_schema
 from ccn.datasets.tables import TABLE_SUFFIXES, Chunk, Row, Table, lines_table, open_table, suffix_of
 from ccn.engine.cpu.vectors import when_compiling
 from ccn.errors import ConfigurationError, DataError
@@ -143,15 +145,14 @@ def _source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[T
         yield table
 
 
-def _places(table: Table, model: Model, named: str | None) -> tuple[int, int | None]:
-    """The numbers of the column with the SMILES and of that with names, if any; graphs have one column."""
+def _schema(table: Table, model: Model, named: str | None) -> Schema:
+    """The columns with the SMILES and with names, and those that the model reads beside; graphs have one column."""
     if model.inputs.molecules is None:
-        return 0, None
+        return Schema(table.columns[0])
     trained = model.about.get("smiles_column")
     if named is None and trained in table.columns:
         named = trained
-    schema = find_schema(table, smiles_column=named, target_columns=())
-    return table.columns.index(schema.smiles), None if schema.id is None else table.columns.index(schema.id)
+    return find_schema(table, smiles_column=named, target_columns=(), extra_columns=model.inputs.columns)
 
 
 def _workers(
@@ -243,8 +244,11 @@ def _answer(model_at: str | Path, source: Source, output: str | Path, question: 
     began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
         read = stack.enter_context(_source_table(source, model.inputs.molecules is None, options.sheet))
-        places = _places(read, model, options.smiles_column)
-        place = places[0]
+        if model.inputs.columns and not isinstance(source, str):
+            raise model.inputs.without_columns()
+        schema = _schema(read, model, options.smiles_column)
+        place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
+        places = (place, None if schema.id is None else read.columns.index(schema.id))
         key: dict[str, Any] = {
             "model": digest,
             "input": _stamp(source),
@@ -269,7 +273,9 @@ def _answer(model_at: str | Path, source: Source, output: str | Path, question: 
             rows = itertools.islice(itertools.chain.from_iterable(read.chunks()), before, None)
             while together := list(itertools.islice(rows, options.chunk)):
                 waiting.append(together)
-                yield ["" if row.fault else row.cells[place].strip() for row in together]
+                texts = ["" if row.fault else row.cells[place].strip() for row in together]
+                numbers = [schema.extra_numbers([row.cells[i] for i in extra]) for row in together] if extra else None
+                yield texts, None if numbers is None else np.array(numbers, dtype=np.float32)
 
         for values, reasons in run(ask()):
             rows = waiting.popleft()

@@ -26,6 +26,7 @@ from ccn.learning.examples import Examples, labelled
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
+from ccn.methods.stack import Stack
 from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import censored_text, draw_run, replicates_text, report
@@ -106,7 +107,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             if data.replicates is not None:
                 data.replicates.write(folder / "replicates.csv")
 
-    if execution.resume and not folds and not isinstance(method, NetworkMethod):
+    if execution.resume and not folds and not isinstance(method, NetworkMethod | Stack):
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
     execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
     about = {
@@ -143,7 +144,12 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             found["cross_validation"]["seen_before"] = int(known_before.sum())
     found |= {"overlap": overlap or None, "shared_molecules": shared}
     found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
-    found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
+    found |= {
+        "members": model.about["members"],
+        "warnings": model.about["warnings"],
+        "graphs": sizes,
+        "seconds": round(time.monotonic() - began, 2),
+    }
     model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
     if not first:
@@ -153,9 +159,10 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     compared = None if predicted is None else (known, predicted.mean)
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+        level = LEVEL if "coverage" in (found["interval"] or {}) else None
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
     elif crossed is not None:  # the intervals are those of the model, not of the folds
-        text = _predictions(replace(model, calibration=None), data, crossed.rows, crossed.predicted)
+        text = _predictions(model, data, crossed.rows, crossed.predicted, None)
         write_atomically(folder / "predictions.csv", text.encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
@@ -183,9 +190,8 @@ def _what(data: Dataset) -> str:
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
 
 
-def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
     """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
-    level = None if model.calibration is None else LEVEL
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
     kept = {name: column for name, column in columns.items() if column is not None}

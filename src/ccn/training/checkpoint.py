@@ -38,7 +38,7 @@ class Progress:
         best, best_epoch: of the monitored metric.
         history: one row per completed epoch.
         seconds: training time so far.
-        ended: why the run is over: ``epochs``, ``patience`` or ``time limit``; empty until then.
+        ended: why the run is over: ``epochs``, ``patience``, ``time limit`` or ``validation loss rose``; else empty.
         earlier: of these seconds, those before the run was last resumed.
     """
 

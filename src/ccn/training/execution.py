@@ -72,7 +72,7 @@ class Execution:
         verbose: show a progress bar.
         watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
-        say: called with a line that says where a resumed run continues.
+        say: called with a line about the fit: where a resumed run continues, why one stopped, what to be wary of.
     """
 
     machine: Machine = field(default_factory=Machine)

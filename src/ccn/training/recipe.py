@@ -18,6 +18,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
 
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
 from ccn.learning.plain import plain, unplain
 from ccn.learning.settings import Features, Loss
 from ccn.settings import Checked, setting
@@ -45,7 +46,9 @@ class Network(Checked):
     levels: int = setting(2, "Number of levels.", least=0)
     channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.", least=1)
     growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.", above=0)
-    contractions: Any = setting("distinct", "Contractions: distinct, all, paper10 or complete.")
+    contractions: Any = setting(
+        "distinct", "Contractions: distinct, all, paper10, complete, or a list: 'abx,xy->ab axx,by->ab'."
+    )
     adjacency: bool | Literal["both"] = setting(True, "Product with the adjacency matrix: true, false or both.")
     own: bool = setting(False, "Add the previous activation of each vertex.")
     edge_features: bool = setting(False, "Use edge features as further channels of the adjacency matrix.")
@@ -60,6 +63,10 @@ class Network(Checked):
     head_norm: Literal["batch", "layer"] | None = setting(None, "Normalisation of the head: batch, layer or none.")
     head_dropout: float | Auto | None = setting(
         "auto", "Dropout rate of the head; auto depends on the task.", least=0, below=1
+    )
+    graph_features: bool = setting(
+        False,
+        "Feed features of the molecule as a whole to the head: descriptors and extra columns, else all there are.",
     )
     scheme: Any = setting(None, "Composition scheme.", flags=())
     max_part: int | None = setting(None, "Size above which a part stops growing.", least=1)
@@ -96,9 +103,11 @@ class Optimiser(Checked):
 class Training(Checked):
     """Epochs, loss, early stopping and the size of the ensemble.
 
-    The regression loss is that of targets scaled to mean 0 and deviation 1; classification has cross-entropy. Where
-    ``least_steps`` asks for more epochs, patience grows with them. Where the learning rate falls to zero the last epoch
-    is a good one to keep, and was not chosen by luck.
+    The regression loss is that of targets scaled to mean 0 and deviation 1, after they were bent where
+    ``target_scale`` says so (:mod:`ccn.features.scaling`); classification has cross-entropy. Where ``least_steps`` asks
+    for more epochs, patience grows with them. Where the learning rate falls to zero the last epoch is a good one to
+    keep, and was not chosen by luck; but a run that does not come to it, or whose validation loss rose
+    (:func:`ccn.training.loop.rose`), keeps its best.
     """
 
     epochs: int = setting(100, "Passes over the training part.", least=1)
@@ -109,10 +118,16 @@ class Training(Checked):
     )
     batch_size: int = setting(64, "Graphs per step.", least=1)
     loss: Loss = setting("mse", "Regression loss.")
+    target_scale: Shape = setting(
+        "linear", "Scale on which numbers are fitted: linear, log, power, or auto, by the tails of each target."
+    )
     patience: int | None = setting(
         None, "Epochs without improvement after which training stops; none never stops.", least=1
     )
     keep: Literal["best", "last"] = setting("best", "Epoch whose weights are kept: best on validation, or last.")
+    rising: Literal["stop", "ignore"] = setting(
+        "stop", "Stop and keep the best epoch if the validation loss rises for long above that of a constant."
+    )
     monitor: str = setting(
         "loss", "Validation metric to monitor: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc."
     )
