@@ -61,6 +61,18 @@ def test_both_as_onnx(tmp_path: Path) -> None:
     net(b)  # the batch that was given is as it was
 
 
+@pytest.mark.slow
+def test_an_onnx_file_that_differs_leaves_the_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    program = export_head(ccn.CCN(3, 2, channels=4).eval())
+    (tmp_path / "head.onnx").write_text("older")
+    monkeypatch.setattr(torch, "allclose", lambda *words, **how: False)
+    with pytest.raises(ConfigurationError, match="differs"):
+        write_onnx(program, tmp_path / "head.onnx")
+    assert (tmp_path / "head.onnx").read_text() == "older"
+
+
 def test_what_cannot_be_followed_is_said() -> None:
     def strange(x: torch.Tensor) -> torch.Tensor:
         return x * float(x.sum().item() > 0 and x[0, 0].item() > 0)

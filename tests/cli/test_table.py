@@ -1,6 +1,7 @@
 """`ccn table`: what is printed, written and put into pages."""
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,6 +77,21 @@ def test_a_page_with_a_table_that_has_no_end_is_left_as_it_was(
     with pytest.raises(CCNError, match="ccn table kernels"):
         ccn("table", "all", "--results", results, "--update", page)
     assert page.read_text() == text
+
+
+def test_a_page_is_as_it_was_when_the_disk_is_full(
+    ccn: Callable[..., None], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    page = tmp_path / "page.md"
+    page.write_text("<!-- ccn table kernels -->\n<!-- end of table -->\n")
+    monkeypatch.setattr(os, "fsync", fail)
+    for words in (("all", "--update"), ("kernels", "--output")):
+        with pytest.raises(CCNError, match=r"page\.md"):
+            ccn("table", words[0], "--results", results, words[1], page)
+    assert page.read_text() == "<!-- ccn table kernels -->\n<!-- end of table -->\n"
 
 
 def test_pictures_without_a_name_have_that_of_their_table(

@@ -145,7 +145,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     head = [*(f"c{i}" for i in range(9)), "=c9"]
     lines = tmp_path / "t.jsonl"
     lines.write_text("".join(json.dumps(r) + "\n" for r in (head, row, odd)))
-    write_sheet(lines, tmp_path / "t.xlsx")
+    with (tmp_path / "t.xlsx").open("wb") as file:
+        write_sheet(lines, file)
     table = open_table(tmp_path / "t.xlsx")
     first, second = table.rows()
     assert table.columns == tuple(head)

@@ -1,6 +1,7 @@
 """Splits: disjoint, complete, of the right sizes, the same for the same seed, and saved with what they belong to."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from ccn.datasets.splits import (
     split_by_column,
     stratified_split,
 )
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, FileError
 
 seeds = st.integers(0, 10**6)
 SMILES = ["c1ccccc1" + "C" * i for i in range(12)] + ["C1CCCCC1" + "N" * i for i in range(1, 5)]
@@ -298,6 +299,18 @@ def test_saved_splits_come_back_and_only_for_their_data(tmp_path: Path) -> None:
     written = json.loads(path.read_text())["splits"]
     assert ["calibration" in split for split in written] == [True, False]
     assert load_splits(path, SMILES)[0].calibration.tolist() == cut.calibration.tolist()
+
+
+def test_a_full_disk_leaves_the_older_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "splits.json"
+    path.write_text("older")
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(FileError, match=r"splits\.json"):
+        save_splits(path, [random_split(len(SMILES))], SMILES)
+    assert path.read_text() == "older"
 
 
 @pytest.mark.parametrize(

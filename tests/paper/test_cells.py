@@ -8,7 +8,7 @@ from ccn.paper.cells import TABLES, cells, parse_methods
 
 
 def test_every_method_of_the_registry_has_cells() -> None:
-    assert {c.method for c in cells("MUTAG")} == {*METHODS} - {"ccn"}
+    assert {c.method for c in cells("MUTAG")} == {*METHODS} - {"ccn", "auto", "gp", "trees"}
 
 
 def test_every_pair_of_a_set_of_graph_pairs_and_a_method_is_a_cell() -> None:

@@ -15,6 +15,7 @@ from ccn.runs.config import (
     RUN_SECTIONS,
     begin_folder,
     check_folder,
+    hold_folder,
     merged,
     read_config,
     resolve,
@@ -76,7 +77,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Path) -> None:
-    config, folder = resolve("x.csv", seed=1), tmp_path / "run"
+    config, folder = resolve("x.csv", method="ccn", seed=1), tmp_path / "run"
     assert check_folder(folder, resume=False, overwrite=False) is None
     begin_folder(folder, config, resume=False)
     before = check_folder(folder, resume=True, overwrite=False)
@@ -90,8 +91,38 @@ def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Pa
         check_folder(folder, resume=True, overwrite=True)
     (folder / "model.safetensors").touch()
     assert check_folder(folder, resume=False, overwrite=True) is None
-    begin_folder(folder, config, resume=False)
+    with hold_folder(folder):
+        begin_folder(folder, config, resume=False)
+        assert sorted(p.name for p in folder.iterdir()) == [".former", ".run.lock", "config.toml"]
+        assert (folder / ".former" / "model.safetensors").exists()
     assert [p.name for p in folder.iterdir()] == ["config.toml"]
+
+
+def test_the_former_run_stays_until_another_is_complete(tmp_path: Path) -> None:
+    def replaced(seed: int) -> None:
+        with hold_folder(tmp_path):
+            begin_folder(tmp_path, resolve("x.csv", seed=seed), resume=False)
+            (tmp_path / "checkpoints").mkdir()
+            raise FileError("no space")
+
+    begin_folder(tmp_path, resolve("x.csv", method="ccn", seed=1), resume=False)
+    (tmp_path / "model.safetensors").write_text("1")
+    former = tmp_path / ".former"
+    for seed in (2, 3):  # neither is complete
+        with pytest.raises(FileError, match="no space"):
+            replaced(seed)
+        assert read_config(former / "config.toml")["seed"] == 1
+        assert (former / "model.safetensors").read_text() == "1"
+        assert read_config(tmp_path / "config.toml")["seed"] == seed
+    (tmp_path / "model.safetensors").write_text("3")  # and killed then
+    with pytest.raises(FileError, match="no space"):
+        replaced(4)
+    assert (former / "model.safetensors").read_text() == "3"
+    # Killed while the former run is moved aside, it is in its place again.
+    (former / "config.toml").replace(tmp_path / "config.toml")
+    (tmp_path / "checkpoints").rmdir()
+    begin_folder(tmp_path, resolve("x.csv", seed=3), resume=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoints", "config.toml", "model.safetensors"]
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
@@ -103,7 +134,7 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
         check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
 
 
-FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}})
+FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}}, method="ccn")
 
 
 def test_a_new_folder_and_one_of_unfinished_files(tmp_path: Path) -> None:
@@ -187,12 +218,17 @@ def test_what_is_not_a_setting_is_named_with_its_file(content: str, tmp_path: Pa
 
 def test_none_in_a_file_of_0_1_is_auto(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
-    now = resolve("x.csv", {"network": {"dropout": "none"}, "training": {"least_steps": "none"}})
+    now = resolve("x.csv", {"network": {"dropout": "none"}, "training": {"least_steps": "none"}}, method="ccn")
     path.write_text(to_toml(now))
     assert resolve(file=read_config(path)) == now
     assert (now.recipe.network.dropout, now.recipe.training.least_steps) == (None, None)
     # As 0.1 wrote it: without a format, with all columns.
-    then = to_toml(now).replace("format = 2\n", "").replace("[data]\n", '[data]\nweight_column = "none"\n')
+    then = (
+        to_toml(now)
+        .replace("format = 2\n", "")
+        .replace('method = "ccn"\n', "")
+        .replace("[data]\n", '[data]\nweight_column = "none"\n')
+    )
     path.write_text(then.replace('learning_rate = "auto"', 'learning_rate = "none"'))
     config = resolve(file=read_config(path))
     assert [config.recipe.get(name) for name in AUTO_BEFORE] == ["auto", "auto", "auto", "auto"]

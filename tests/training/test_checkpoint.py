@@ -42,6 +42,18 @@ def test_the_newest_intact_checkpoint_is_loaded(tmp_path: Path) -> None:
         load(tmp_path, other, its_optimiser, "another")
 
 
+def test_older_checkpoints_that_a_killed_run_left_are_removed(tmp_path: Path) -> None:
+    net, optimiser = _net()
+    for step in range(1, 4):
+        (tmp_path / str(step)).mkdir()
+        save(tmp_path / str(step), Progress(batch=step, step=step), net, {}, optimiser, "run")
+        for path in files(tmp_path / str(step)):
+            path.rename(tmp_path / path.name)
+    kept = files(tmp_path)[:2]
+    assert load(tmp_path, net, optimiser, "run") is not None
+    assert files(tmp_path) == kept
+
+
 Tensors = dict[str, torch.Tensor]
 FORGED: dict[str, Callable[[Tensors, dict[str, Any]], Any]] = {
     "no weights": lambda t, d: [t.pop(k) for k in list(t) if k.startswith("net")],

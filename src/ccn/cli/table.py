@@ -38,6 +38,7 @@ def table(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
+    from ccn.files import write_atomically
     from ccn.paper.formats import as_csv, as_latex, as_markdown, draw, embed
     from ccn.paper.records import history
     from ccn.paper.tables import NAMES
@@ -53,7 +54,7 @@ def table(
         if format not in (None, "markdown") or output is not None:
             raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")
         page = update.read_text(encoding="utf-8")
-        update.write_text(embed(page, made, str(update)), encoding="utf-8")
+        write_atomically(update, embed(page, made, str(update)).encode())
         return
     kind = format or _ENDINGS.get(output.suffix.lower() if output else "", "markdown")
     if kind == "png":
@@ -68,4 +69,4 @@ def table(
         if output is None:
             sys.stdout.write(text)
         else:
-            output.write_text(text, encoding="utf-8")
+            write_atomically(output, text.encode())

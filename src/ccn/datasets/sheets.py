@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime, time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ccn.datasets.archives import check_zip
 from ccn.errors import ConfigurationError, DataError, DependencyError
@@ -145,9 +145,8 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def write_sheet(lines: Path, path: Path) -> None:
+def write_sheet(lines: Path, out: IO[bytes]) -> None:
     """Write rows, JSON lists of text, as a sheet; numbers become numbers, and text is never a formula."""
-    need_openpyxl(path)
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
@@ -168,4 +167,4 @@ def write_sheet(lines: Path, path: Path) -> None:
     with lines.open(encoding="utf-8") as file:
         for i, line in enumerate(file):
             sheet.append([cell(text, plain=i == 0) for text in json.loads(line)])
-    book.save(path)
+    book.save(out)

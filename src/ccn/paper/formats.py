@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ccn.errors import DataError, DependencyError, FileError
+from ccn.files import write_figure
 from ccn.paper.comparison import MISSING, Table
 from ccn.reports.markup import Bold, csv_text, latex, latex_escaped, markdown
 
@@ -104,7 +105,7 @@ def draw(table: Table, path: Path) -> Path:
     canvas.suptitle(table.title, fontsize=10)
     handles, labels = axes[0].get_legend_handles_labels()
     canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    canvas.savefig(path, dpi=150)
+    write_figure(path, canvas)
     return path
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ccn.files import write_figure
 from ccn.learning.metrics import LABELS
 from ccn.learning.task import Floats, Task
 from ccn.methods.registry import make_method
@@ -244,7 +245,7 @@ def draw_run(
             guess = p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(int)
             _confusion(panel, y.astype(int), guess, [str(c) for c in task.classes])
         panel.set_title(f"{name}, test part")
-    figure.savefig(path, dpi=120)
+    write_figure(path, figure, dpi=120)
     return True
 
 

@@ -44,6 +44,8 @@ __all__ = [
 
 _DEFAULT_METHOD = "auto"
 _FILE, _LOCK = "config.toml", ".run.lock"
+_FORMER = ".former"  # the run that another one replaces, until that is complete
+_RESULTS = ("model.safetensors", "best.toml")  # written last
 _FORMAT = 2  # of configuration files; those that 0.1 wrote do not say theirs
 
 
@@ -347,7 +349,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
     from ccn.learning.old_files import with_auto
 
     if "format" not in found and {"source", "seed", "threads", *RUN_SECTIONS} <= found.keys():  # written by 0.1
-        found = with_auto(found)
+        found = {"method": "ccn", **with_auto(found)}
         if isinstance(found["data"], dict):
             found["data"] = {k: v for k, v in found["data"].items() if v != "none"}
     try:
@@ -377,7 +379,7 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | N
         raise ConfigurationError("--resume continues a run and --overwrite replaces it; give one of them")
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder}: a file, not a folder; choose another output")
-    if not folder.exists() or all(p.name.endswith((".part", ".lock")) for p in folder.iterdir()):
+    if not folder.exists() or all(p.name.endswith((".part", ".lock", _FORMER)) for p in folder.iterdir()):
         return None  # new, or killed before its first file was written
     run = (folder / _FILE).is_file()
     if resume and run:
@@ -399,28 +401,49 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool, method: str | N
 def begin_folder(folder: Path, config: Config, *, resume: bool) -> None:
     """Make the folder that :func:`check_folder` allowed, in place of an older run unless that is resumed.
 
-    The configuration of an older run is replaced after the rest is removed: a folder that has files always has one.
+    An older run is moved into the folder ``.former``, its configuration last, and removed when the new one is complete
+    (:func:`hold_folder`). A folder without a configuration has no other files than those.
     """
     folder.mkdir(parents=True, exist_ok=True)
     remove_unfinished(folder)
+    former = folder / _FORMER
+    if former.is_dir() and not (former / _FILE).exists():  # the move was cut: back to the older run
+        for moved in former.iterdir():
+            moved.rename(folder / moved.name)
+        former.rmdir()
     if not resume and (folder / _FILE).is_file():
-        for old in folder.iterdir():
-            if old.is_dir() and not old.is_symlink():
-                shutil.rmtree(old)
-            elif old.name not in (_FILE, _LOCK):
-                old.unlink()
+        files = [p for p in folder.iterdir() if p.name not in (_FILE, _LOCK, _FORMER)]
+        if former.is_dir() and not any(p.name in _RESULTS for p in files):
+            for old in files:  # of a run that was to replace the former one and did not end
+                shutil.rmtree(old) if old.is_dir() and not old.is_symlink() else old.unlink()
+        else:
+            _remove_former(folder)
+            former.mkdir()
+            for old in (*files, folder / _FILE):
+                old.rename(former / old.name)
     begun = any(folder.glob("checkpoints/**/checkpoint-*")) or (folder / "study.log").exists()
     if not (begun and (folder / _FILE).is_file()):  # other settings than those of a run that has begun are refused
         write_atomically(folder / _FILE, to_toml(config).encode())
 
 
+def _remove_former(folder: Path) -> None:
+    """Remove the run that another one has replaced; in one step, so that no part of it is taken for a run."""
+    with suppress(OSError):
+        gone = (folder / _FORMER).rename(folder / f"{_FORMER}.part")
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing a run into the folder; if it is new and stays empty, it is removed again."""
+    """Keep other processes from writing a run into the folder; if it is new and stays empty, it is removed again.
+
+    At the end, unless by an error, the run that was in the folder before is removed.
+    """
     new = not folder.exists()
     try:
         with lock(folder / "run", wait=False):
             yield
+            _remove_former(folder)
     finally:
         if new:
             with suppress(OSError):

@@ -13,11 +13,13 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -61,9 +63,8 @@ def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool
             csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
             for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
         )
-        for (
-            row
-        ) in rows:  # before Python 3.13, the writer does not quote a carriage return, which ends a row for readers
+        # Before Python 3.13, the writer does not quote a carriage return, which ends a row for readers.
+        for row in rows:
             (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
@@ -93,9 +94,7 @@ def excel(header: Sequence[str], path: Path) -> Format:
         return lines(_texts(rows, values, why))
 
     def finish(part: Path, path: Path) -> None:
-        complete = part.with_name(f"{part.name}.complete")
-        write_sheet(part, complete)
-        complete.replace(path)
+        write_atomically(path, partial(write_sheet, part))
         part.unlink()
 
     return Format(lines([header]), body, finish)
@@ -166,6 +165,8 @@ def array(width: int) -> Format:
             count = (file.seek(0, os.SEEK_END) - size) // (4 * width)
             file.seek(0)
             file.write(head(count))
+            file.flush()
+            os.fsync(file.fileno())
         part.replace(path)
 
     return Format(head(0), lambda rows, values, why: np.ascontiguousarray(values, dtype="<f4").tobytes(), finish)
@@ -193,11 +194,12 @@ def parquet(header: Sequence[str], width: int, path: Path) -> Format:
         return batch.serialize().to_pybytes()  # type: ignore[no-any-return]
 
     def finish(part: Path, path: Path) -> None:
-        complete = part.with_name(f"{part.name}.complete")
-        with arrow.memory_map(str(part)) as source, writer.ParquetWriter(complete, schema) as file:
-            for batch in ipc.open_stream(source):
-                file.write_batch(batch)
-        complete.replace(path)
+        def convert(file: IO[bytes]) -> None:
+            with arrow.memory_map(str(part)) as source, writer.ParquetWriter(file, schema) as rows:
+                for batch in ipc.open_stream(source):
+                    rows.write_batch(batch)
+
+        write_atomically(path, convert)
         part.unlink()
 
     return Format(schema.serialize().to_pybytes(), body, finish)
@@ -240,7 +242,8 @@ class Output:
             return
         if not self.path.parent.is_dir():
             raise ConfigurationError(f"{self.path.parent}: there is no such folder for the output")
-        if self.record.exists() and not overwrite:
+        ended = self.path.exists() and not self.part.exists()  # killed before the record was removed
+        if self.record.exists() and not (overwrite or ended):
             if not resume:
                 raise FileError(
                     f"{self.path}: an interrupted run left {self.part.name}; add --resume to continue it, "
@@ -261,32 +264,39 @@ class Output:
         self.done, self.bytes = done, size
 
     def __enter__(self) -> Self:
-        try:
+        with self._written(), ExitStack() as failed:
             if not self.pipe:
                 self.file = self.part.open("ab" if self.done else "wb")
-                if self.done:
-                    self.file.truncate(self.bytes)
-        except OSError as error:
-            raise FileError(f"{self.path}: cannot be written ({error.strerror})") from None
-        if not self.done:
-            self._write(self.form.head)
-            self._save()
+                failed.callback(self.file.close)
+            if self.done:
+                self.file.truncate(self.bytes)
+            else:
+                self._write(self.form.head)
+                self._save()
+            failed.pop_all()
         return self
 
-    def _write(self, content: bytes) -> None:
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Name the output in errors of the system."""
         try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileError(
+                f"{self.path}: cannot be written ({error.strerror or error}); the rows so far are kept, continue with "
+                "--resume"
+            ) from None
+
+    def _write(self, content: bytes) -> None:
+        with self._written():
             if self.pipe:
                 sys.stdout.write(content.decode("utf-8", "surrogatepass"))
                 sys.stdout.flush()
             else:
                 self.file.write(content)
                 self.file.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise FileError(
-                f"{self.path}: cannot be written ({error.strerror}); the rows so far are kept, continue with --resume"
-            ) from None
         self.bytes += len(content)
 
     def write(self, content: bytes, count: int) -> None:
@@ -299,7 +309,8 @@ class Output:
     def _save(self) -> None:
         if self.pipe:
             return
-        os.fsync(self.file.fileno())
+        with self._written():
+            os.fsync(self.file.fileno())
         data = {"rows": self.done, "bytes": self.bytes, "key": self.key}
         write_atomically(self.record, json.dumps(data).encode())
         self.saved = time.monotonic()
@@ -309,11 +320,12 @@ class Output:
     ) -> None:
         if self.pipe:
             return
-        try:
-            if kind is None or issubclass(kind, KeyboardInterrupt):
-                self._save()
-        finally:
-            self.file.close()
-        if kind is None:
-            self.form.finish(self.part, self.path)
-            self.record.unlink(missing_ok=True)
+        with self._written():
+            try:
+                if kind is None or issubclass(kind, KeyboardInterrupt):
+                    self._save()
+            finally:
+                self.file.close()
+            if kind is None:
+                self.form.finish(self.part, self.path)
+                self.record.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -87,11 +87,32 @@ def compiled(f: Callable[..., Any]) -> Any:
     given = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _folder()
     try:
-        return numba.njit(cache=True, forceinline=False, **_OPTIONS)(f)
+        return _tolerant(numba.njit(cache=True, forceinline=False, **_OPTIONS)(f))
     except RuntimeError:  # no folder that can be written to
         return numba.njit(forceinline=False, **_OPTIONS)(f)
     finally:
         numba.config.CACHE_DIR = given
+
+
+def _tolerant(made: Any) -> Any:
+    """The same function; where its code cannot be kept, or was damaged, it is compiled instead of an error."""
+    kept = made._cache
+    load, save = kept.load_overload, kept.save_overload
+
+    def loaded(*of: Any) -> Any:
+        try:
+            return load(*of)
+        except Exception:  # of pickle: any
+            with suppress(OSError):
+                kept.flush()
+            return None
+
+    def saved(*of: Any) -> None:
+        with suppress(OSError):
+            save(*of)
+
+    kept.load_overload, kept.save_overload = loaded, saved
+    return made
 
 
 def inlined(f: Callable[..., Any]) -> Any:
