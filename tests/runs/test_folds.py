@@ -112,5 +112,6 @@ def test_the_default_method_is_cross_validated(config: Config, tmp_path: Path, m
     assert (crossed["folds"], crossed["rows"]) == (2, 31)
     assert {row["method"] for row in found.model.about["leaderboard"]} == {"stack", "trees", "gp", "constant"}
     assert "mean of 2 folds" in (tmp_path / "run" / "report.md").read_text()
+    begun: dict[str, Any] = {"from": str(tmp_path / "run")}
     with pytest.raises(ConfigurationError, match="auto"):
-        resolve(config.source, **{"from": str(tmp_path / "run")})
+        resolve(config.source, **begun)
