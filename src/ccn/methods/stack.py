@@ -67,7 +67,11 @@ class _Plan(NamedTuple):
 
 
 _NETWORK = "ccn"
-_LIGHT = {"order": 1, "levels": 3, "channels": 32, "vertices": "given", "head_dropout": 0.2, "graph_features": True}
+# Without histogram features, which are memorised where there are few rows.
+_LIGHT: dict[str, Any] = {
+    **{"order": 1, "levels": 3, "channels": 32, "vertices": "given", "graph_features": True},
+    **{"head_dropout": 0.2, "least_steps": 500},
+}
 _PLANS: dict[Budget, _Plan] = {
     "fast": _Plan(3, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15}}}),
     "normal": _Plan(5, {"trees": {}, "gp": {}, _NETWORK: {"settings": _LIGHT}}),
