@@ -69,8 +69,13 @@ class _Plan(NamedTuple):
 _NETWORK = "ccn"
 # Without histogram features, which are memorised where there are few rows.
 _LIGHT: dict[str, Any] = {
-    **{"order": 1, "levels": 3, "channels": 32, "vertices": "given", "graph_features": True},
-    **{"head_dropout": 0.2, "least_steps": 500},
+    "order": 1,
+    "levels": 3,
+    "channels": 32,
+    "vertices": "given",
+    "graph_features": True,
+    "head_dropout": 0.2,
+    "least_steps": 500,
 }
 _PLANS: dict[Budget, _Plan] = {
     "fast": _Plan(3, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15}}}),
