@@ -31,7 +31,7 @@ from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
-from ccn.learning.examples import Examples, labelled
+from ccn.learning.examples import Examples, labelled, with_target
 from ccn.learning.inputs import Inputs, column_of, read
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
@@ -191,18 +191,21 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             graphs, values = joined(graphs, other), np.concatenate([values, more_values])
             if molecules is not None:
                 molecules = None if more_molecules is None else [*molecules, *more_molecules]
-        known = labelled(values)
-        if not known[rows].any():
+        bounds = targets.bounds
+        if bounds is not None:  # the validation part is judged by exact values
+            bounds = np.concatenate([bounds, np.full((len(held), *bounds.shape[1:]), np.nan)])
+        if not labelled(values)[rows].any():
             raise ConfigurationError("y has no value that is not missing")
         return Examples(
             graphs,
             values,
-            Split(rows, held, rows[:0]).labelled(known),
+            with_target(Split(rows, held, rows[:0]), values, bounds),
             names=targets.names,
             classification=targets.classification,
             classes=targets.classes,
             inputs=inputs,
             molecules=molecules,
+            bounds=bounds,
         )
 
     def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs, Sequence[str] | None]:

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,8 +21,10 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
+from ccn.files import file_digest
+from ccn.learning.model_file import load
 from ccn.methods.network import NetworkMethod
-from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
+from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve, to_toml
 
 Call = Callable[..., None]
 
@@ -409,6 +412,148 @@ def test_the_limit_of_atoms_goes_from_training_to_predictions(
     assert json.loads(capsys.readouterr().out)["rows"] == 15
 
 
+def test_the_standard_form_of_training_is_that_of_predictions(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = tmp_path / "salts.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([lines[0], *(line.replace("C(=O)O,", "C(=O)[O-].[Na+],") for line in lines[1:])]) + "\n")
+    ccn("train", data, "--target", "size", "-o", folder, "--quiet", "--standardise", "parent", *tiny)
+    with (folder / "dropped.csv").open(newline="") as file:
+        assert sum(row["reason"].startswith("standardised") for row in csv.DictReader(file)) == 10
+    ccn("predict", folder, "CC(=O)[O-].[Na+]", "CC(=O)O", "CCC(=O)O", "-o", tmp_path / "out.csv", "--quiet")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        salt, acid, other = (row["size_pred"] for row in csv.DictReader(file))
+    assert salt == acid != other
+    capsys.readouterr()
+    ccn("evaluate", folder, table, "--json")  # the acids themselves are known too
+    found = json.loads(capsys.readouterr().out)
+    assert found["overlap"]["without"]["rows"] == json.loads((folder / "metrics.json").read_text())["graphs"]["test"]
+    ccn("info", folder)
+    assert "parent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["ccn", "wl"])
+def test_censored_values_are_used_or_said_to_be_left_out(
+    ccn: Callable[..., None],
+    table: Path,
+    tiny: list[str],
+    tmp_path: Path,
+    method: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if method != "ccn":
+        pytest.importorskip("skops")
+    data, folder = tmp_path / "censored.csv", tmp_path / "run"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    for row in rows[1::5]:
+        row[2] = f">{float(row[2]) - 1}"
+    data.write_text("".join(",".join(row) + "\n" for row in rows))
+    ccn("train", data, "--target", "size", "-o", folder, *(tiny if method == "ccn" else ("--method", method)))
+    found = json.loads((folder / "metrics.json").read_text())
+    censored = found["censored"]
+    assert (censored["values"], censored["rows"]) == ({"size": 8}, 8)
+    assert (censored["trained_on"] > 0) == (method == "ccn")
+    assert censored["trained_on"] + censored["left_out"] == 8
+    assert sum(found["graphs"].values()) == 40  # every row is accounted for
+    assert f"{censored['left_out']} are left out" in (folder / "report.md").read_text()
+    capsys.readouterr()
+    ccn("evaluate", folder, data, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["censored"]) == (32, 8)
+
+
+def test_replicates_are_joined_and_their_spread_is_reported(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path
+) -> None:
+    data, folder = tmp_path / "twice.csv", tmp_path / "run"
+    head, *lines = table.read_text().splitlines()
+    twice = [f"{line.split(',')[0]}b,{line.split(',')[1]},{float(line.split(',')[2]) + 0.5},x" for line in lines[:10]]
+    data.write_text("\n".join([head, *lines, *twice]) + "\n")
+    how = ("--target", "size", "--quiet", "--strict", *tiny)
+    with pytest.raises(CCNError, match="row 41"):
+        ccn("train", data, "-o", folder, *how)
+    ccn("train", data, "-o", folder, *how, "--replicates", "mean")
+    found = json.loads((folder / "metrics.json").read_text())
+    assert sum(found["graphs"].values()) == 40
+    assert found["replicates"]["rows"] == 20
+    assert found["replicates"]["median_spread"]["size"] == pytest.approx(0.5 / 2**0.5)
+    assert found["shared_molecules"] == 0
+    with (folder / "replicates.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 20
+    assert read_config(folder / "config.toml")["data"]["replicates"] == "mean"
+    assert "20 rows" in (folder / "report.md").read_text()
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return dict(load(folder).fitted.state()[0])
+
+
+def test_a_model_is_fine_tuned_from_its_weights(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # At a vanishing learning rate the weights are those of the model.
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--learning-rate", "1e-12", "--seed", "1")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "same", "--from", run, *how)
+    old, new = weights(run), weights(tmp_path / "same")
+    assert old.keys() == new.keys()
+    assert all(torch.allclose(old[k], new[k], atol=1e-4) for k in old if "running" not in k and "batches" not in k)
+    config = read_config(tmp_path / "same" / "config.toml")
+    assert config["from"] == str(run)
+    assert config["network"] == read_config(run / "config.toml")["network"]
+    ccn("predict", tmp_path / "same", "CCO", "-o", tmp_path / "out.csv", "--quiet")
+    capsys.readouterr()
+    ccn("info", tmp_path / "same", "--json")
+    begun = json.loads(capsys.readouterr().out)["about"]["from"]
+    assert begun["sha256"] == file_digest(run / "model.safetensors")
+    # Another seed, another test part: molecules of it were trained on by the old model.
+    found = json.loads((tmp_path / "same" / "metrics.json").read_text())
+    assert found["overlap"]["test"]["train"] > 0
+
+    ccn("train", table, "--target", "kind", "-o", tmp_path / "other", "--from", run, *how)
+    other = weights(tmp_path / "other")
+    body = [k for k in old if ".head." not in k and "running" not in k and "batches" not in k]
+    assert all(torch.allclose(old[k], other[k], atol=1e-4) for k in body)
+    assert not torch.allclose(old["member0.head.2.weight"], other["member0.head.2.weight"], atol=1e-3)
+
+
+def test_the_rate_of_fine_tuning_is_a_tenth_and_contradictions_are_named(
+    run: Path, table: Path, tmp_path: Path
+) -> None:
+    begun: dict[str, Any] = {"from": str(run)}
+    fine = resolve(str(table), {"data": {"target_columns": ["size"]}}, **begun)
+    before = resolve(None, file=read_config(run / "config.toml"))
+    rate = before.recipe.for_task(classification=False).optimiser.learning_rate
+    assert not isinstance(rate, str)
+    assert fine.recipe.optimiser.learning_rate == pytest.approx(rate / 10)
+    assert fine.recipe.network == before.recipe.network
+    again = resolve(None, file=tomllib.loads(to_toml(fine)))
+    assert again.recipe == fine.recipe
+    for section, key, value in (
+        ("network", "channels", 5),
+        ("features", "molecules", "atoms"),
+        ("data", "standardise", "parent"),
+        ("data", "extra_columns", ["size"]),
+    ):
+        with pytest.raises(CCNError, match=f"{key}="):
+            resolve(str(table), {section: {key: value}}, **begun)
+    with pytest.raises(CCNError, match="wl"):
+        resolve(str(table), method="wl", **begun)
+    with pytest.raises(CCNError, match="paper"):
+        resolve(str(table), recipe="paper", **begun)
+
+
+def test_folds_say_what_the_model_to_start_from_has_seen(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path
+) -> None:
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--folds", "2")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "run", "--from", run, *how)
+    sizes = json.loads((run / "metrics.json").read_text())["graphs"]
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]
+    assert found["seen_before"] == 40 - sizes["test"]
+    assert f"{found['seen_before']} of the rows" in (tmp_path / "run" / "report.md").read_text()
+
+
 def test_the_head_of_a_network_may_read_features_of_the_molecule(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
@@ -421,3 +566,21 @@ def test_the_head_of_a_network_may_read_features_of_the_molecule(
     tested = {row["smiles"]: float(row["size_pred"]) for row in rows(run / "predictions.csv")}
     found = {row["smiles"]: float(row["size_pred"]) for row in rows(tmp_path / "out.csv")}
     assert all(found[smiles] == pytest.approx(value, rel=1e-4) for smiles, value in tested.items())
+
+
+def test_fine_tuning_keeps_extra_columns_and_the_scale_of_targets(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    data, run = tmp_path / "t.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([f"{lines[0]},pH", *(f"{line},{i % 7}" for i, line in enumerate(lines[1:]))]) + "\n")
+    scaled = ("--extra-columns", "pH", "--graph-features", "--target-scale", "log")
+    ccn("train", data, "--target", "size", "-o", run, "--quiet", *tiny, *scaled)
+    how = ("train", data, "--target", "size", "--from", run, "--epochs", "1", "--threads", "1", "--quiet")
+    ccn(*how, "-o", tmp_path / "fine", "--seed", "1", "--learning-rate", "1e-12")
+    assert read_config(tmp_path / "fine" / "config.toml")["data"]["extra_columns"] == ["pH"]
+    old, new = weights(run), weights(tmp_path / "fine")
+    assert all(torch.equal(old[k], new[k]) for k in old if ".others." in k)  # those of the model, not of its new rows
+    assert load(run).task.scale == load(tmp_path / "fine").task.scale
+    with pytest.raises(CCNError, match="target_scale='linear'"):
+        ccn(*how, "-o", tmp_path / "other", "--target-scale", "linear")

@@ -198,12 +198,11 @@ def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> Non
     "cells",
     [
         [f"{i + 1},{i:03}" for i in range(30)],
-        [f"<{y}" for y in NUMBERS],
         [f"{y} %" for y in NUMBERS],
         [f"1.{i:03},5" for i in range(30)],
         [f"compound {i}" for i in range(30)],
     ],
-    ids=["thousands or decimals", "bounds", "per cent", "both", "unique words"],
+    ids=["thousands or decimals", "per cent", "both", "unique words"],
 )
 def test_what_is_hardly_a_class_is_not_made_one_silently(tmp_path: Path, cells: list[str]) -> None:
     path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};{cell}" for i, cell in enumerate(cells)), header="smiles;y")
@@ -220,6 +219,79 @@ def test_words_and_grades_are_classes(tmp_path: Path) -> None:
 def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "CCO," + "9" * 5000, "CC,1.5", "CCC,2.5", "CCCC,3.5")
     assert [r.row for r in load(path).dropped] == [1]
+
+
+def test_standardised_molecules_are_one_molecule_and_changes_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CC(=O)O,1.5", "CCO,0.5", "CCN,2.5")
+    plain, parent = load(path), load(path, standardise="parent")
+    assert plain.canonical is not None
+    assert parent.canonical is not None
+    assert plain.canonical[0] != plain.canonical[1]
+    assert parent.canonical[0] == parent.canonical[1] == "CC(=O)O"
+    assert parent.pack.sizes.tolist() == [4, 4, 3, 3]
+    assert kinds(parent.noted) == [(1, "standardised")]
+    assert parent.options["standardise"] == "parent"
+    assert "standardise" not in plain.options
+    assert "1 standardised" in str(parent)
+
+    def fail(mol: Any, standard: str) -> Any:
+        from ccn.errors import GraphError
+
+        if mol.GetNumAtoms() == 3:
+            raise GraphError("cannot be standardised: no reason")
+        return mol
+
+    monkeypatch.setattr("ccn.datasets.molecules.standardised", fail)
+    assert kinds(load(path, standardise="parent").dropped) == [
+        (3, "cannot be standardised"),
+        (4, "cannot be standardised"),
+    ]
+    with pytest.raises(ConfigurationError, match="neutral"):
+        load(path, standardise="neutral")
+
+
+def test_the_store_knows_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_CACHE", str(tmp_path / "cache"))
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CCO,0.5", "CCN,2.5")
+    for standard, atoms in ((None, 5), ("parent", 4), (None, 5), ("parent", 4)):
+        assert load(path, store_from=0, standardise=standard).pack.sizes[0] == atoms
+
+
+def test_censored_values_are_bounds_and_no_exact_values(tmp_path: Path) -> None:
+    lines = ["CCO,1.5,1", "CCN,>10,2", "CCC,< 0.1,", "CCCC,~3,4", "CCCCO,>=7,<=5", "CO,high,>2"]
+    data = load(write(tmp_path / "t.csv", *lines, header="smiles,y,z"))
+    assert data.task == "regression"
+    nan, inf = np.nan, np.inf
+    np.testing.assert_array_equal(data.targets[:, 0], [1.5, nan, nan, 3, nan, nan])
+    np.testing.assert_array_equal(data.targets[:, 1], [1, 2, nan, 4, nan, nan])
+    assert data.bounds is not None
+    np.testing.assert_array_equal(
+        data.bounds[:, 0], [[nan, nan], [10, inf], [-inf, 0.1], [nan, nan], [7, inf], [nan, nan]]
+    )
+    assert kinds(data.noted) == [(6, "not a number in a target column")]  # its other target has a bound
+    assert "y 3, z 2" in str(data)
+    again = load(tmp_path / "t.csv", store_from=0)
+    assert again.bounds is not None
+    np.testing.assert_array_equal(again.bounds, data.bounds)
+    one = data.with_targets(["z"]).subset([4])
+    assert one.bounds is not None
+    assert one.bounds.tolist() == [[[-inf, 5.0]]]
+    assert load(write(tmp_path / "plain.csv", "CCO,1.5", "CCN,2.5")).bounds is None
+
+
+def test_a_few_integers_with_bounds_are_numbers_and_words_stay_classes(tmp_path: Path) -> None:
+    few = write(tmp_path / "few.csv", "CCO,1", "CCN,2", "CCC,1", "CO,2", "CN,>2", "CF,<1")
+    assert load(few).task == "regression"
+    words = write(tmp_path / "words.csv", "CCO,low", "CCN,low", "CCC,high", "CO,high", "CN,>2")
+    data = load(words, target_columns="y")
+    assert (data.task, data.bounds) == ("classification", None)
+    groups = write(tmp_path / "groups.csv", "CCO,<30", "CCN,<30", "CCC,>30", "CO,>30")
+    assert load(groups, task="classification").classes == ("<30", ">30")
+    commas = load(write(tmp_path / "commas.csv", "CCO;1,5", "CCN;>0,25", "CCC;2,5", header="smiles;y"))
+    assert commas.bounds is not None
+    assert commas.bounds[1, 0, 0] == 0.25
 
 
 def test_extra_columns_are_numbers_beside_the_molecule(tmp_path: Path) -> None:

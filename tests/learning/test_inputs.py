@@ -73,6 +73,30 @@ def test_lists_of_all_kinds() -> None:
         as_list(np.zeros((2, 3)))
 
 
+def test_the_standard_form_is_that_of_training() -> None:
+    salt, acid = "CC(=O)[O-].[Na+]", "CC(=O)O"
+    inputs = Inputs.from_dict(Inputs("element", standardise="parent").to_dict())
+    assert inputs.standardise == "parent"
+    assert "standardise" not in Inputs("element").to_dict()
+    for rows in ([salt], [Chem.MolFromSmiles(salt)]):
+        assert inputs.read(rows).sizes.tolist() == [4]
+        assert read(rows, "element", False, standardise="parent", canonical=True)[2] == [acid]
+    parsed = inputs.parse([salt, acid])[0]
+    assert parsed is not None
+    assert parsed.sizes.tolist() == [4, 4]
+    with pytest.raises(ConfigurationError, match="neutral"):
+        Inputs.from_dict({**inputs.to_dict(), "standardise": "neutral"})
+
+
+def test_a_data_set_of_another_standard_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y\nCC(=O)[O-].[Na+],1.5\nCCO,0.5\nCCN,2.5\n")
+    inputs = Inputs.of_dataset(ccn.datasets.load(path, standardise="parent"))
+    assert len(inputs.read(ccn.datasets.load(path, standardise="parent"))) == 3
+    with pytest.raises(ConfigurationError, match="standardise"):
+        inputs.read(ccn.datasets.load(path))
+
+
 def _table(path: Path, name: str = "pH") -> Path:
     path.write_text(f"smiles,{name},T,y\nCCO,7.5,20,1.5\nCC,6,21,2.5\nCN,,22,3.5\nC,5.5,23,4.5\n")
     return path

@@ -117,3 +117,12 @@ def test_metrics_with_and_without_the_rows_that_were_trained_on(fitted: Model) -
     older = replace(fitted, seen=replace(fitted.seen, rdkit="1"))
     assert older.overlap(new, targets[4:7], predicted.select(np.arange(4, 7))) == {**clean, "exact": False}
     assert replace(fitted, seen=None).overlap(new, targets[4:7], predicted.select(np.arange(4, 7))) is None
+
+
+def test_what_a_model_started_from_has_been_seen_too() -> None:
+    salt, split = bytes(16), Split(*np.arange(3)[:, None])
+    before = Seen.of(["C", "CC", "CCC"], split, salt)
+    both = Seen.of(["CC", "O", "N"], split, salt).after(before)
+    found = both.parts(["C", "CC", "CCC", "O", "N"])
+    assert found["train"].tolist() == [True, True, False, False, False]
+    assert found["validation"].tolist() == [False, False, False, True, False]

@@ -10,8 +10,9 @@ import pytest
 import torch
 from labelled import labelled
 
+import ccn
 from ccn.baselines import load, method
-from ccn.errors import FileError
+from ccn.errors import ConfigurationError, FileError
 
 SETTINGS = {"epochs": 4, "batch_size": 8, "members": 2}
 
@@ -57,3 +58,17 @@ def test_with_many_rows_a_draw_of_them_decides_and_all_are_learned_from(tmp_path
         *(f"choice1-member{m}" for m in (0, 1)),
     }
     np.testing.assert_allclose(drawn.predict(graphs), alone.predict(graphs), rtol=1e-5)
+
+
+def test_a_model_to_start_from_must_fit() -> None:
+    rows, y = ["CCO", "CCN", "CC", "CCC", "CCCC", "CO"] * 3, np.arange(18.0)
+    how: dict[str, Any] = {"epochs": 1, "order": 1, "levels": 1, "channels": 4, "random_state": 0}
+    made = ccn.CCNRegressor(features="element", **how).fit(rows, y).model_
+    for kind, features, fact in (("ccn", "atoms", "atoms"), ("ngf", "element", "ccn")):
+        given = {} if kind == "ngf" else {k: how[k] for k in ("order", "levels", "channels")}
+        other = ccn.CCNRegressor(features=features, method=kind, options={"start": made}, epochs=1, **given)
+        with pytest.raises(ConfigurationError, match=fact):
+            other.fit(rows, y)
+    again = ccn.CCNRegressor(features="element", options={"start": made}, **how).fit(rows, y)
+    assert again.model_.task.scale == made.task.scale
+    assert "start" not in again.model_.settings

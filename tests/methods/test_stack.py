@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import ccn
+from ccn.datasets.splits import Split
+from ccn.learning.examples import Examples
+from ccn.learning.inputs import Inputs, read
 from ccn.learning.task import Task
+from ccn.methods.method import Method, fit
+from ccn.methods.registry import make_method
 from ccn.methods.stack import FittedStack, fit_weights
+from ccn.training.execution import Execution
 
 SMILES = ["C" * n + end for n in range(1, 16) for end in ("O", "N", "Cl", "")][:60]
 Y = np.array([len(s) + 2.0 * s.endswith("O") for s in SMILES])
@@ -79,3 +86,37 @@ def test_classes() -> None:
     model = ccn.CCNClassifier(method="auto", options=QUICK).fit(SMILES, y)
     assert (model.predict(SMILES) == y).mean() > 0.9
     np.testing.assert_allclose(model.predict_proba(SMILES).sum(axis=1), 1)
+
+
+def test_rows_with_bounds_alone_are_for_the_networks_and_never_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs, _, molecules = read(SMILES, "element", False, canonical=True)
+    targets, bounds = Y[:, None].copy(), np.full((len(Y), 1, 2), np.nan)
+    bounds[::5, 0], targets[::5] = (3.0, np.inf), np.nan
+    rows, groups = np.arange(len(Y)), np.arange(len(Y)) // 4
+    split = Split(rows[:48], rows[48:][targets[48:, 0] > 0], rows[:0], complete=False)
+    examples = Examples(
+        graphs, targets, split, inputs=Inputs("element"), molecules=molecules, bounds=bounds, groups=groups
+    )
+    seen: list[tuple[str, Split]] = []
+
+    def spy(method: Method, given: Examples, execution: Execution) -> Any:
+        seen.append((method.name, given.split))
+        return fit(method, given, execution)
+
+    monkeypatch.setattr("ccn.methods.stack.fit", spy)
+    tiny = {"order": 1, "levels": 1, "channels": 4, "hidden": 8, "epochs": 1, "edge_features": False}
+    made = make_method("auto", classification=False, members=("trees", "ccn"), folds=3, settings=tiny)
+    model, outcome = fit(made, examples)
+    assert outcome.held is not None
+    exact = np.sort(np.concatenate([split.train, split.validation]))
+    exact = exact[~np.isnan(targets[exact, 0])]
+    np.testing.assert_array_equal(outcome.held[0], exact)
+    assert np.isfinite(outcome.held[1].mean).all()
+    assert model.calibration is not None
+    folds = [part for name, part in seen if name == "ccn"]
+    assert len(folds) == 3
+    for part in folds:
+        assert not np.isnan(targets[part.validation]).any()
+        assert np.isnan(targets[part.train]).any()
+        assert not set(groups[part.train]) & set(groups[part.validation])
+    np.testing.assert_array_equal(np.sort(np.concatenate([part.validation for part in folds])), exact)

@@ -283,3 +283,20 @@ def test_the_first_checkpoint_comes_early_and_a_resumed_run_says_where_it_contin
     assert "beginning" in lines[1]
     assert "epoch 1 of 3, after 1 steps" in lines[2]
     assert "3 epochs" in lines[3]
+
+
+def test_bounds_are_learned_from_and_told_apart_by_checkpoints(tmp_path: Path) -> None:
+    task, examples = problem(missing=False, targets=1)
+    r = small(epochs=5, dropout=0.0, norm=None, keep="last", learning_rate=0.03)
+    odd = np.arange(len(examples.targets)) % 2 == 1
+    means = {}
+    for name, ends in {"met": (-np.inf, 1000.0), "far": (1000.0, np.inf)}.items():
+        bounds = np.where(odd[:, None, None], ends, np.nan)
+        some = replace(examples, targets=np.where(odd[:, None], np.nan, examples.targets), bounds=bounds)
+        net = network(task, r)
+        train(net, task, some, r, execution=Execution(folder=tmp_path / name))
+        means[name] = float(net.eval()(examples.graphs.batch()).detach().mean())
+    assert means["far"] > means["met"] + 0.1
+    other = replace(some, bounds=2 * bounds)
+    with pytest.raises(FileError):
+        train(network(task, r), task, other, r, execution=Execution(folder=tmp_path / "far", resume=True))

@@ -23,7 +23,7 @@ _SECTIONS = {name: ALL_SECTIONS[name] for name in ("data", "features")}
 if TYPE_CHECKING:
     _Flags = Any
 else:
-    _Flags = flags_of(_SECTIONS, without=("class_weight", "vertices"), consume_multiple=True)
+    _Flags = flags_of(_SECTIONS, without=("class_weight", "replicates", "vertices"), consume_multiple=True)
 
 data = App(name="data", help="List data sets, describe one or a file, fetch one.")
 

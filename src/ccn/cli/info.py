@@ -44,7 +44,10 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
-        "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
+        "reads": features
+        + " and hydrogens" * inputs["hydrogens"]
+        + f", as {kind}" * (kind != "given")
+        + (f", standardised ({inputs['standardise']})" if inputs.get("standardise") else ""),
         "SMILES column": str(about.get("smiles_column") or ""),
         "method": found["method"],
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
@@ -52,6 +55,7 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
         "trained on": f"{about.get('data', '?')}; rows: "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
+        "started from": str((about.get("from") or {}).get("sha256", ""))[:16],
         "fingerprint of the data": str(about.get("fingerprint", ""))[:16],
         "seed": str(about.get("seed", "")),
         "made by": f"ccn {found['ccn']}",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 from cyclopts import Group, Parameter
 
-from ccn.errors import CCNError
+from ccn.errors import CCNError, ConfigurationError
 from ccn.runs.config import RUN_SECTIONS
 from ccn.settings import forms
 from ccn.training.recipe import SECTIONS
@@ -225,6 +225,7 @@ class Settings:
         *,
         method: str | None = None,
         budget: str | None = None,
+        start: Path | None = None,
         check: bool = True,
     ) -> tuple[Config, set[str]]:
         """The configuration of a run in a folder, and the names of the settings that flags or the file gave."""
@@ -235,7 +236,12 @@ class Settings:
         asked = method or file.get("method")
         how = {"resume": self.resume, "overwrite": self.overwrite}
         before = check_folder(folder, **how, method=asked) if check else None
+        if before is not None and start is not None and before.get("from") != str(start):
+            raise ConfigurationError(
+                f"{folder}: the run in it began from {before.get('from')}; leave out --from {start}"
+            )
         single = {"method": method, "budget": budget, "recipe": self.recipe, "seed": self.seed, "threads": self.threads}
+        single["from"] = None if start is None else str(start)
         named = {f"{s}.{key}" for part in (file, flags) for s, v in part.items() if isinstance(v, dict) for key in v}
         return resolve(source, flags, merged(before or {}, file), **single), named
 

@@ -24,6 +24,7 @@ def train(
     output: Annotated[Path, Output] = Path("run"),
     method: Annotated[str | None, Parameter(help=_METHODS)] = None,
     budget: Annotated[Literal["fast", "normal", "best"] | None, Parameter(help=_BUDGET)] = None,
+    start: Annotated[Path | None, Parameter(name="--from")] = None,
     checkpoint_every: float = 30.0,
     tensorboard: Flag = False,
     settings: Settings = Settings(),
@@ -40,17 +41,21 @@ def train(
 
     Args:
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
+        start: Fine-tune this model of a network, such as of --method ccn, a file or the folder of a run: its method,
+            inputs and settings, at a tenth of its learning rate.
         checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
-    from ccn.reports.summary import leaderboard_rows, metrics_rows, overlap_text
+    from ccn.reports.summary import crossed_rows, leaderboard_rows, metrics_rows, overlap_text
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
     first = is_first()
-    config, _ = settings.resolve(source, output, method=method, budget=budget, check=first or settings.resume)
+    config, _ = settings.resolve(
+        source, output, method=method, budget=budget, start=start, check=first or settings.resume
+    )
     tell = say(settings.quiet or not first)
     keep_freed_memory()
     try:
@@ -71,9 +76,13 @@ def train(
         print_json({"folder": str(output), **done.metrics})
     elif not settings.quiet:
         overlap = done.metrics["overlap"] or {}
+        if crossed := done.metrics.get("cross_validation"):
+            table("Cross-validation", *crossed_rows(crossed))
         if board := done.model.about.get("leaderboard"):
             table("Members, on rows they were not fitted on", *leaderboard_rows(board))
-        table("Metrics", *metrics_rows(done.metrics["metrics"], overlap))
+        shown = metrics_rows(done.metrics["metrics"], overlap)
+        if shown[1]:
+            table("Metrics", *shown)
         for part, same in overlap.items():
             if "without" in same:
                 print(overlap_text(same, done.metrics["graphs"][part], f"{part} "))

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, parses
+from ccn.chemistry.standardise import Standard
 from ccn.datasets.columns import Strings, Task, encode_targets
 from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
@@ -26,6 +28,7 @@ from ccn.datasets.tables import (
     is_missing,
     name_of,
     number,
+    number_or_bounds,
     open_table,
 )
 from ccn.errors import ConfigurationError, DataError
@@ -40,7 +43,7 @@ COLUMN_OPTIONS = (
     "smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column", "extra_columns"
 )  # fmt: skip
 """Options of :func:`find_schema`."""
-MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
+MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "standardise", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
@@ -58,6 +61,7 @@ class Schema:
         extra: columns of numbers that are read as features of the molecule as a whole.
         words: the targets whose cells are words, which can only be classes.
         decimal_commas: the columns of numbers with a decimal comma.
+        censored: cells of targets such as >10 are bounds; they are not where targets are classes.
     """
 
     smiles: str
@@ -69,10 +73,15 @@ class Schema:
     extra: tuple[str, ...] = ()
     words: frozenset[str] = field(default=frozenset())
     decimal_commas: frozenset[str] = field(default=frozenset())
+    censored: bool = True
 
     def number(self, name: str, cell: str) -> float | None:
         """The number in a cell of this column, or None."""
         return number(cell, name in self.decimal_commas)
+
+    def target(self, name: str, cell: str) -> float | tuple[float, float] | None:
+        """The number in a cell of this target, or its bounds, or None."""
+        return number_or_bounds(cell, name in self.decimal_commas) if self.censored else self.number(name, cell)
 
     def extra_numbers(self, cells: Sequence[str]) -> list[float]:
         """The numbers in the cells of the extra columns, NaN where there is none that float32 can hold."""
@@ -96,6 +105,7 @@ def find_schema(
     split_column: str | None = None,
     id_column: str | None = None,
     extra_columns: str | Iterable[str] = (),
+    task: Task | None = None,
 ) -> Schema:
     """The columns of a table of molecules, as named or detected in its first 1,000 rows.
 
@@ -127,9 +137,10 @@ def find_schema(
     if identifier is None:
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
-    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
+    censored = task != "classification"
+    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
     commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
-    return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas)
+    return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas, censored)
 
 
 def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
@@ -166,10 +177,11 @@ def _smiles(table: Table, sample: Sequence[Row]) -> str:
     return table.columns[found[0]]
 
 
-def _numeric(column: Sequence[str]) -> bool:
-    """Whether at least half of the cells that are there are numbers."""
+def _numeric(column: Sequence[str], censored: bool = True) -> bool:
+    """Whether at least half of the cells that are there are numbers, or bounds of numbers."""
     given, commas = [c for c in column if not is_missing(c)], has_decimal_commas(column)
-    return 2 * sum(number(c, commas) is not None for c in given) >= len(given)
+    read = number_or_bounds if censored else number
+    return 2 * sum(read(c, commas) is not None for c in given) >= len(given)
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
@@ -202,6 +214,7 @@ def read_molecules(
     delimiter: str | None = None,
     header: bool | None = None,
     sheet: str | None = None,
+    contradictions: bool = True,
     **options: Any,
 ) -> Dataset:
     """Read a table of molecules: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz``.
@@ -215,14 +228,16 @@ def read_molecules(
         task: by default classification where every target has words or a few integers, else regression.
         delimiter, header: of a text table; by default detected.
         sheet: of an Excel file; by default the first.
+        contradictions: note the rows whose molecule is in an earlier row with other targets.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
             ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs;
             ``extra_columns``, numbers that are features of the molecule as a whole; and those of
             :func:`dataset_of_molecules`.
     """
     table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
-    schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
-    return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
+    schema = find_schema(table, task=task, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
+    options |= {"task": task, "contradictions": contradictions}
+    return dataset_of_molecules(table, schema, name or name_of(path), **options)[0]
 
 
 def dataset_of_molecules(
@@ -236,6 +251,7 @@ def dataset_of_molecules(
     contradictions: bool = False,
     elements: Sequence[str] = (),
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[Dataset, Int]:
@@ -249,14 +265,15 @@ def dataset_of_molecules(
         contradictions: note the rows whose molecule is in an earlier row with other targets.
         elements: symbols of those to count.
         max_atoms: molecules with more atoms are dropped.
+        standardise: replace molecules by their standard form (:mod:`ccn.chemistry.standardise`).
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
     """
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)
     smiles = [row.smiles for row in rows]
-    how: dict[str, Any] = {"elements": elements, "max_atoms": max_atoms, "n_jobs": n_jobs, "progress": progress}
-    made = convert_all(smiles, chosen, canonical=True, name=name, **how)
+    how: dict[str, Any] = {"max_atoms": max_atoms, "standardise": standardise, "n_jobs": n_jobs, "progress": progress}
+    made = convert_all(smiles, chosen, canonical=True, elements=elements, name=name, **how)
     dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
@@ -270,9 +287,13 @@ def dataset_of_molecules(
         noted += _contradictions(made.canonical, good)
     kept = {row.number for row in good}
     columns = list(zip(*(row.targets for row in good), strict=True))
-    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
+    bounds = _bounds(good, len(schema.targets))
+    counts = [0] * len(schema.targets) if bounds is None else (~np.isnan(bounds[..., 0])).sum(axis=0).tolist()
+    censored = {name: count for name, count in zip(schema.targets, counts, strict=True) if count}
+    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path), censored)
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    bounded = ", ".join(f"{name} {count:,}" for name, count in censored.items())
     commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
@@ -284,13 +305,24 @@ def dataset_of_molecules(
         classes,
         smiles=Strings.of(row.smiles for row in good),
         canonical=Strings.of(made.canonical),
+        bounds=bounds,
         weights=None if weights is None else np.array([schema.number(str(schema.weight), w) for w in weights]),
         rows=np.array([row.number for row in good], dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note="; ".join(filter(None, (table.note, commas))),
+        note="; ".join(
+            filter(
+                None,
+                (
+                    table.note,
+                    commas,
+                    bounded and f"censored: {bounded}",
+                    f"standardise {standardise}" if standardise else "",
+                ),
+            )
+        ),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
@@ -298,6 +330,7 @@ def dataset_of_molecules(
             "target_columns": list(schema.targets),
             "extra_columns": list(schema.extra),
             **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
+            **({} if standardise is None else {"standardise": standardise}),
         },
         **strings,
     )
@@ -305,11 +338,12 @@ def dataset_of_molecules(
 
 
 class _Usable(NamedTuple):
-    """A row without a fault; a missing target is None."""
+    """A row without a fault; a target that is missing or censored is None, and bounds are of the censored ones."""
 
     number: int
     smiles: str
     targets: list[Any]
+    bounds: list[tuple[float, float] | None]
     carried: list[str]
     extra: list[float]
 
@@ -345,18 +379,30 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
         if fault:
             dropped.append(Remark(row.number, text, fault))
             continue
-        values, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
-        if wrong and all(v is None for v in values):
+        read, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
+        if wrong and all(v is None for v in read):
             dropped += wrong
             continue
         noted += wrong
+        values = [None if isinstance(v, tuple) else v for v in read]
+        bounds = [v if isinstance(v, tuple) else None for v in read]
         kept = [row.cells[i] for i in carried.values()]
-        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, kept, numbers))
+        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, bounds, kept, numbers))
     return rows, dropped, noted
 
 
+def _bounds(rows: Sequence[_Usable], targets: int) -> NDArray[np.float64] | None:
+    """(rows, targets, 2) the least and the largest value of censored targets, NaN for others; None without any."""
+    if not any(any(row.bounds) for row in rows):
+        return None
+    none = (np.nan, np.nan)
+    return np.array([[b or none for b in row.bounds] for row in rows]).reshape(len(rows), targets, 2)
+
+
 def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any], list[Remark]]:
-    """The targets of one row, None where missing, and a remark on each cell that should be a number and is not."""
+    """The targets of one row, None where missing and a pair of bounds where censored, and a remark on each cell that
+    should be a number and is not.
+    """
     out: list[Any] = []
     wrong = []
     for name, cell in zip(schema.targets, cells, strict=True):
@@ -365,17 +411,17 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
         elif name in schema.words:
             out.append(cell.strip())
         else:
-            out.append(schema.number(name, cell))
+            out.append(schema.target(name, cell))
             if out[-1] is None:
                 wrong.append(Remark(row, cell, f"{NOT_A_NUMBER}: {name}"))
     return out, wrong
 
 
 def _contradictions(canonical: Sequence[str], rows: Sequence[_Usable]) -> Iterator[Remark]:
-    """A remark on each row whose molecule is in an earlier row with other targets."""
-    first: dict[str, _Usable] = {}
+    """A remark on each row whose molecule, with the same extra columns, is in an earlier row with other targets."""
+    first: dict[tuple[str | float, ...], _Usable] = {}
     for key, row in zip(canonical, rows, strict=True):
-        before = first.setdefault(key, row)
+        before = first.setdefault((key, *row.extra), row)
         both = zip(row.targets, before.targets, strict=True)
         if any(a != b for a, b in both if a is not None and b is not None):
             yield Remark(row.number, row.smiles, f"{CONTRADICTION}: the molecule of row {before.number}")

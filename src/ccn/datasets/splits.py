@@ -240,6 +240,7 @@ def make_splits(
     column: Iterable[Any] | None = None,
     groups: Iterable[Any] | None = None,
     duplicates: Literal["together", "ignore"] | None = None,
+    folds: int | None = None,
 ) -> list[Split]:
     """Splits by the name of their kind, for command lines and estimators.
 
@@ -257,6 +258,8 @@ def make_splits(
         duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates. By default
             they are kept together where the split is drawn, and a column is taken as it is; with ``together``, a column
             that divides a molecule is an error.
+        folds: so many of them by this kind of split, random, stratified or scaffold, in place of one split; each has a
+            test part and the rest.
     """
     if duplicates is None:
         duplicates = "ignore" if kind == "column" else "together"
@@ -270,6 +273,9 @@ def make_splits(
     elif duplicates == "together" and molecules is not None:
         held.append(molecule_groups(molecules))
     together = join_groups(*held) if held else None
+    if folds is not None and kind in ("random", "stratified", "scaffold"):
+        classes = _needed(kind, "labels", labels) if kind == "stratified" else None
+        return k_fold(n, folds, seed, labels=classes, groups=together, validation=False)
     ten = 10 if count is None else count
     if kind == "column":
         return [split_by_column(_needed(kind, "column", column), groups=together)]

@@ -35,6 +35,7 @@ __all__ = [
     "lines_table",
     "name_of",
     "number",
+    "number_or_bounds",
     "open_table",
     "suffix_of",
 ]
@@ -47,6 +48,7 @@ _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "?"})
 _LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
+_BOUND = re.compile(r"(>=?|>>|<=?|<<|[≥≤=~≈])\s*(?=[\d.,+-])")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
 
@@ -121,13 +123,29 @@ def number(cell: str, decimal_comma: bool = False) -> float | None:
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
 
 
+def number_or_bounds(cell: str, decimal_comma: bool = False) -> float | tuple[float, float] | None:
+    """The number in a cell, or for a censored one the least and the largest value that it may have; ~ is exact.
+
+    Example:
+        >>> number_or_bounds("> 10"), number_or_bounds("<=0.1"), number_or_bounds("~5"), number_or_bounds("high")
+        ((10.0, inf), (-inf, 0.1), 5.0, None)
+    """
+    found = _BOUND.match(cell.strip())
+    if found is None:
+        return number(cell, decimal_comma)
+    value = number(cell.strip()[found.end() :], decimal_comma)
+    if value is None or found[1] in "=~≈":
+        return value
+    return (value, float("inf")) if found[1][0] in ">≥" else (-float("inf"), value)
+
+
 def has_decimal_commas(column: Iterable[str]) -> bool:
     """Whether numbers of a column have decimal commas and allow no other reading.
 
     At least half of the cells must be numbers that way, none with a point, and one must not be readable as thousands:
     1,234 alone could be either.
     """
-    given = [cell.strip() for cell in column if not is_missing(cell)]
+    given = [_BOUND.sub("", cell.strip()) for cell in column if not is_missing(cell)]
     read = [cell for cell in given if number(cell, decimal_comma=True) is not None]
     return (
         2 * len(read) >= len(given)

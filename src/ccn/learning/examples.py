@@ -20,12 +20,21 @@ from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Loss
 from ccn.learning.task import Floats, Task, make_task
 
-__all__ = ["Examples", "fingerprint", "labelled"]
+__all__ = ["Examples", "fingerprint", "labelled", "with_target"]
 
 
 def labelled(targets: Floats) -> NDArray[np.bool_]:
     """(rows,) whether any target of the row is known."""
     return np.asarray(~np.isnan(targets).all(axis=1))
+
+
+def with_target(split: Split, targets: Floats, bounds: Floats | None = None) -> Split:
+    """The rows of each part that have a target; for training a bound of one is enough."""
+    known = labelled(targets)
+    parts = split.labelled(known)
+    if bounds is None:
+        return parts
+    return replace(parts, train=split.train[(known | labelled(bounds[..., 0]))[split.train]])
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,7 @@ class Examples:
         graphs: as they were read, before vertex features are made of their columns.
         targets: (graphs, targets); NaN where missing, a class as its number among ``classes``.
         split: the rows to fit on, to choose by, and to calibrate intervals with.
+        bounds: (graphs, targets, 2) of targets that are censored and therefore NaN, as in :class:`Dataset`.
         names: of the targets; by default y0, y1, ..
         classification: the targets are classes, not numbers.
         classes: what the numbers of classes stand for.
@@ -59,6 +69,7 @@ class Examples:
     molecules: Sequence[str] | None = None
     groups: Int | None = None
     target_scale: Shape = "linear"
+    bounds: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.targets.ndim != 2 or len(self.targets) != len(self.graphs):
@@ -91,14 +102,21 @@ class Examples:
         return cls(
             data.pack,
             data.targets,
-            split.labelled(labelled(data.targets)),
+            with_target(split, data.targets, data.bounds),
             names=tuple(data.target_names),
             classification=data.task == "classification",
             classes=tuple(data.classes),
             weights=data.weights,
             inputs=Inputs.of_dataset(data),
             molecules=data.canonical,
+            bounds=data.bounds,
         )
+
+    def exact(self) -> Examples:
+        """The same without bounds, and without the rows that have nothing else."""
+        if self.bounds is None:
+            return self
+        return replace(self, bounds=None, split=with_target(self.split, self.targets))
 
     def molecules_of(self, rows: Int) -> list[str] | None:
         """The canonical SMILES of some rows, if they are molecules."""
@@ -132,21 +150,22 @@ class Examples:
     def with_validation(self, fraction: float, seed: int, *, calibration: bool) -> Examples:
         """The same with a share of the training rows drawn for validation, half of it for calibration if asked for.
 
-        The draw is stratified where there is one target of classes.
+        The draw is stratified where there is one target of classes. Rows with bounds alone stay in the training part.
         """
         if not 0 <= fraction < 1:
             raise ConfigurationError(f"validation_fraction={fraction}: a share of the rows, at least 0 and less than 1")
         kept = fraction / 2 if calibration else 0.0
         fractions = (1 - fraction, fraction - kept, kept)
-        rows, targets = self.train, self.targets[self.train]
+        rows = self.exact().train
+        targets = self.targets[rows]
         if self.classification and targets.shape[1] == 1:
             drawn = stratified_split(targets[:, 0], fractions, seed)
         else:
             drawn = random_split(len(targets), fractions, seed)
         parts = {"train": drawn.train, "validation": drawn.validation, "calibration": drawn.test}
-        return replace(
-            self, split=replace(self.split, **{part: rows[of] for part, of in parts.items()}, complete=False)
-        )
+        dealt = {part: rows[of] for part, of in parts.items()}
+        dealt["train"] = np.concatenate([dealt["train"], np.setdiff1d(self.train, rows)])
+        return replace(self, split=replace(self.split, **dealt, complete=False))
 
     def with_train(self, rows: Int) -> Examples:
         """The same with other rows to fit on."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ccn.chemistry.fingerprints import COLUMNS, columns_of, fingerprint_row, molecule_columns
 from ccn.chemistry.properties import SETS, MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, MOST_ATOMS
+from ccn.chemistry.standardise import Standard, check_standard, standardised
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
@@ -39,6 +40,7 @@ class Inputs:
         hydrogens: hydrogens are vertices too.
         vertices: what is made of the vertex features, fitted on the training graphs.
         max_atoms: molecules with more atoms are refused.
+        standardise: the standard form that molecules are brought to, if any.
         vertex_names, edge_names: the columns of graphs that are not molecules, such as ``label=3``, where known.
         columns: the numeric columns of a table that stand behind the features of the molecule as a whole.
     """
@@ -49,6 +51,7 @@ class Inputs:
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
     max_atoms: int = MAX_ATOMS
+    standardise: Standard | None = None
     columns: tuple[str, ...] = ()
 
     @classmethod
@@ -56,8 +59,8 @@ class Inputs:
         """How a data set was read."""
         how = data.options
         if "features" in how:
-            columns = tuple(how.get("extra_columns", ()))
-            return cls(how["features"], how["hydrogens"], max_atoms=how.get("max_atoms", MAX_ATOMS), columns=columns)
+            more = {"max_atoms": how.get("max_atoms", MAX_ATOMS), "standardise": how.get("standardise")}
+            return cls(how["features"], how["hydrogens"], columns=tuple(how.get("extra_columns", ())), **more)
         return cls(vertex_names=data.vertex_names, edge_names=data.edge_names)
 
     @property
@@ -90,10 +93,15 @@ class Inputs:
         """
         if isinstance(things, Dataset):
             graphs = self.align(things)
+            if self.molecules is not None and things.options.get("standardise") != self.standardise:
+                raise ConfigurationError(
+                    f"{things.name}: read it with standardise={self.standardise!r}, as the molecules of training were"
+                )
         else:
             if self.columns and not isinstance(things, Pack):
                 raise self.without_columns()
-            graphs, molecules, _ = read(things, self.molecules or "element", self.hydrogens, n_jobs, self.max_atoms)
+            how = (self.hydrogens, n_jobs, self.max_atoms, self.standardise)
+            graphs, molecules, _ = read(things, self.molecules or "element", *how)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
@@ -120,7 +128,8 @@ class Inputs:
             data, bad = read_lines(texts, getattr(self.vertices, "width", None))
             return (None, [], bad) if data is None else (self.align(data), np.asarray(data.rows).tolist(), bad)
         properties = molecule_features(self.molecules, self.hydrogens)
-        made = convert(texts, properties if bonds else replace(properties, bond=()), max_atoms=self.max_atoms)
+        how: dict[str, Any] = {"max_atoms": self.max_atoms, "standardise": self.standardise}
+        made = convert(texts, properties if bonds else replace(properties, bond=()), **how)
         pack, good, bad = made.pack, made.good, made.bad
         if self.columns:
             if columns is None:
@@ -188,6 +197,8 @@ class Inputs:
             out["properties"] = self._set.to_json()
         if self.max_atoms != MAX_ATOMS:
             out["max_atoms"] = self.max_atoms
+        if self.standardise is not None:
+            out["standardise"] = self.standardise
         return out | {key: list(getattr(self, key)) for key in _NAMES}
 
     @classmethod
@@ -196,10 +207,11 @@ class Inputs:
         if data["molecules"] is not None:
             # An error now if this version does not know the set, or has other columns for it.
             molecule_features({**data.get("properties", {}), "name": data["molecules"]})
-        names = {key: tuple(data.get(key, ())) for key in _NAMES}
+        names: dict[str, Any] = {key: tuple(data.get(key, ())) for key in _NAMES}
         atoms = min(int(data.get("max_atoms", MAX_ATOMS)), MOST_ATOMS)
         vertices = vertex_features(data["vertices"])
-        return cls(data["molecules"], bool(data["hydrogens"]), vertices, max_atoms=atoms, **names)
+        names |= {"max_atoms": atoms, "standardise": check_standard(data.get("standardise"))}
+        return cls(data["molecules"], bool(data["hydrogens"]), vertices, **names)
 
 
 def as_list(things: Any) -> Sequence[Any]:
@@ -252,6 +264,7 @@ def read(
     hydrogens: bool,
     n_jobs: int | None = 1,
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     *,
     canonical: bool = False,
 ) -> tuple[Pack, bool, list[str] | None]:
@@ -268,23 +281,26 @@ def read(
         i = kinds.index(not kinds[0])
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "canonical": canonical}
-        of_smiles = _of_smiles(rows, molecules, **how)
+        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "standardise": standardise}
+        of_smiles = _of_smiles(rows, molecules, canonical=canonical, **how)
         return of_smiles.pack, True, of_smiles.canonical if canonical else None
     properties = molecule_features(molecules)
     made: list[Graph] = []
+    mols: list[Any] = []
     wholes = []
     for i, row in enumerate(rows):
         try:
-            made.append(Graph.from_rdkit(row, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
+            mol = standardised(row, standardise) if kinds[i] and standardise is not None else row
+            mols.append(mol)
+            made.append(Graph.from_rdkit(mol, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
             if kinds[i] and properties.fingerprints:
-                wholes.append(fingerprint_row(properties.fingerprints, row))
+                wholes.append(fingerprint_row(properties.fingerprints, mol))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
     pack = Pack.of(made)
     if wholes:
         pack = pack.with_graph_features(np.stack(wholes))
-    return pack, all(kinds), list(canonical_smiles(rows)) if canonical and all(kinds) else None
+    return pack, all(kinds), list(canonical_smiles(mols)) if canonical and all(kinds) else None
 
 
 def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:

@@ -107,6 +107,7 @@ def _check_header(data: Mapping[str, Any]) -> None:
         "graphs": dict,
         "metrics": dict,
         "overlap": dict,
+        "from": dict,
         "warnings": list,
         "chosen": list,
         "members": list,

@@ -59,6 +59,12 @@ class Seen:
         held = hashed(np.concatenate([split.validation, split.calibration]))
         return cls(salt[:_SALT], train, np.setdiff1d(held, train), _rdkit())
 
+    def after(self, before: Seen) -> Seen:
+        """These and those of the model that it starts from, which has the same salt."""
+        train = np.union1d(self.train, before.train)
+        validation = np.setdiff1d(np.union1d(self.validation, before.validation), train)
+        return Seen(self.salt, train, validation, before.rdkit)
+
     def parts(self, molecules: Sequence[str]) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
         """For each part (rows,) whether the molecules, as canonical SMILES, are of it."""
         hashes = _hashes(molecules, self.salt)

@@ -59,14 +59,26 @@ class Task:
         """The inverse of :meth:`encode`."""
         return values if self.scale is None else self.scale.restore(values)
 
-    def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def encode_bounds(self, bounds: Floats) -> Floats:
+        """Bounds (rows, targets, 2) as the loss reads them; infinite ones stay so."""
+        finite = np.where(np.isinf(bounds), np.nan, bounds)
+        return np.where(np.isinf(bounds), bounds, np.stack([self.encode(finite[..., end]) for end in (0, 1)], axis=-1))
+
+    def losses(
+        self, outputs: Tensor, y: Tensor, weight: Tensor | None = None, bounds: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The sum of the weighted losses of all known targets, and the sum of their weights.
 
         Args:
             outputs: (graphs, outputs).
             y: (graphs, targets), encoded; NaN where missing.
             weight: (graphs,), by default 1.
+            bounds: (graphs, targets, 2) of the missing targets of a regression that are censored, encoded; NaN where
+                there is none.
         """
+        if bounds is not None:  # the target is the nearest value allowed: no loss where the bound is met
+            low, high = bounds.unbind(-1)
+            y = torch.where(low.isnan(), y, outputs.detach().to(y).clamp(low, high))
         there = ~y.isnan()
         known = torch.where(there, y, torch.zeros_like(y)).to(outputs)
         w = there.to(outputs) if weight is None else there * weight.to(outputs)[:, None]

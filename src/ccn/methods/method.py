@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from ccn.errors import ConfigurationError
 from ccn.features.scaling import Shape
 from ccn.files import digest
+from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted, Prediction
@@ -84,6 +85,8 @@ class Method(ABC):
     """Whether it can weigh rows and classes."""
     resumes: ClassVar[bool] = False
     """Whether a fit that was cut goes on from files in its folder."""
+    bounds: ClassVar[bool] = False
+    """Whether it learns from the bounds of censored targets; others leave out the rows that have nothing else."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
@@ -136,6 +139,14 @@ class Method(ABC):
         f = recipe.features
         return replace(self, features=f.molecules, hydrogens=f.hydrogens, target_scale=recipe.training.target_scale)
 
+    def fit_inputs(self, examples: Examples, graphs: Pack) -> Inputs:
+        """How graphs are read, fitted on those of training."""
+        return examples.inputs.fit(self.reads().vertices, graphs)
+
+    def seen_before(self) -> Seen | None:
+        """The molecules of a model that this one starts from."""
+        return None
+
     def settings_given(self) -> dict[str, Any]:
         """The settings that differ from the defaults, for the model file."""
         known = [f for f in fields(self) if f.name not in ("name", "classification", "seed")]
@@ -156,9 +167,14 @@ def fit(
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
     """
+    if examples.bounds is not None and not method.bounds:
+        exact = examples.exact()
+        left = len(examples.train) - len(exact.train)
+        execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
+        examples = exact
     examples = replace(examples, target_scale=method.scaling())
     graphs = examples.graphs.select(examples.train)
-    inputs = examples.inputs.fit(method.reads().vertices, graphs)
+    inputs = method.fit_inputs(examples, graphs)
     if inputs.columns and not method.reads_whole:
         raise ConfigurationError(
             f"method {method.name}: it reads no columns beside the molecule; leave out --extra-columns "
@@ -167,11 +183,12 @@ def fit(
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
+    learned = (examples.targets, examples.bounds)
     known = {
         "ccn": __version__,
         "seed": method.seed,
         "graphs": examples.sizes,
-        "fingerprint": fingerprint(graphs, examples.targets[examples.train]),
+        "fingerprint": fingerprint(graphs, *(a[examples.train] for a in learned if a is not None)),
         "chosen": outcome.chosen,
         "members": outcome.members,
         **({"leaderboard": list(outcome.leaderboard)} if outcome.leaderboard else {}),
@@ -179,8 +196,10 @@ def fit(
     }
     seen = None
     if examples.molecules is not None:  # the same data and seed give the same salt, and so the same file
-        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"]))
+        before = method.seen_before()
+        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"])) if before is None else before.salt
         seen = Seen.of(examples.molecules, examples.split, salt)
+        seen = seen if before is None else seen.after(before)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
     model = model.held_out(examples) if outcome.held is None else model.cross_validated(examples, *outcome.held)
     for line in model.about["warnings"]:

@@ -126,6 +126,7 @@ def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Te
 
 class FittedNGF(FittedNetworks):
     module = NGF
+    head = "read"
     reads_edges = False
 
 
@@ -247,6 +248,7 @@ class PSCN(nn.Module):
 
 class FittedPSCN(FittedNetworks):
     module = PSCN
+    head = "read"
     reads_edges = False
 
     @staticmethod
@@ -292,6 +294,7 @@ class GIN(nn.Module):
 
 class FittedGIN(FittedNetworks):
     module = GIN
+    head = "read"
     reads_edges = False
 
 

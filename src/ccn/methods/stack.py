@@ -36,7 +36,7 @@ from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
-from ccn.learning.examples import Examples, fingerprint
+from ccn.learning.examples import Examples, fingerprint, labelled
 from ccn.learning.fitted import Fitted, Prediction, State
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
@@ -254,6 +254,7 @@ class Stack(Method):
     resumes = True
     weighs = True
     reads_whole = True
+    bounds = True  # of the networks; fits of other members leave such rows out
 
     def reads(self) -> Features:
         return self._with_features(Features(molecules=WHOLE))
@@ -300,9 +301,11 @@ class Stack(Method):
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         s = examples.split
-        rows = np.sort(np.concatenate([s.train, s.validation, s.calibration]))
+        every_row = np.sort(np.concatenate([s.train, s.validation, s.calibration]))
+        known = labelled(examples.targets[every_row])
+        rows, bounded = every_row[known], every_row[~known]  # members are weighed by exact values
         task, methods = examples.task(rows), self.methods(examples.graphs)
-        folds = self._folds(examples, rows)
+        folds = self._folds(examples, rows, bounded)
         jobs = [
             _Job(name, number, replace(examples, split=part), method)
             for name, method in methods.items()
@@ -322,7 +325,7 @@ class Stack(Method):
         spread = _combined(task, [each[names[m]] for m in kept], weights, constant).spread
         predicted = Prediction(_values(task, honest), spread)
         again = [
-            _Job(names[m], None, replace(examples, split=_only(rows)), methods[names[m]])
+            _Job(names[m], None, replace(examples, split=_only(every_row)), methods[names[m]])
             for m in kept
             if not isinstance(methods[names[m]], NetworkMethod)
         ]
@@ -340,8 +343,11 @@ class Stack(Method):
             held=(rows, predicted),
         )
 
-    def _folds(self, examples: Examples, rows: Int) -> list[Split]:
-        """Splits whose validation parts are the folds."""
+    def _folds(self, examples: Examples, rows: Int, bounded: Int) -> list[Split]:
+        """Splits whose validation parts are the folds of the rows.
+
+        Rows with bounds alone are for training, but not where their group is held out.
+        """
         count = self.folds or _PLANS[self.budget].folds
         one = self.classification and examples.targets.shape[1] == 1
         dealt = k_fold(
@@ -352,7 +358,13 @@ class Stack(Method):
             groups=None if examples.groups is None else examples.groups[rows],
             validation=False,
         )
-        return [Split(rows[part.train], rows[part.test], _none(), complete=False) for part in dealt]
+        out = []
+        for part in dealt:
+            held, more = rows[part.test], bounded
+            if examples.groups is not None:
+                more = bounded[~np.isin(examples.groups[bounded], examples.groups[held])]
+            out.append(Split(np.concatenate([rows[part.train], more]), held, _none(), complete=False))
+        return out
 
     @staticmethod
     def _out_of_fold(examples: Examples, rows: Int, folds: Sequence[Split], models: Sequence[Model]) -> Floats:
@@ -397,7 +409,7 @@ class _Job(NamedTuple):
         """Identifies the fit by the method's settings and the data."""
         e = self.examples
         whole = e.graphs.arrays.get("graph_features")
-        rows = (e.targets, e.train, e.validation, e.weights, None if whole is None else np.asarray(whole))
+        rows = (e.targets, e.bounds, e.train, e.validation, e.weights, None if whole is None else np.asarray(whole))
         return digest(repr(self.method), str(e.class_weight), fingerprint(e.graphs, *rows))
 
 

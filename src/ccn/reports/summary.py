@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["draw_run", "figure", "metrics_rows", "overlap_text", "report"]
+__all__ = [
+    "censored_text",
+    "crossed_rows",
+    "draw_run",
+    "figure",
+    "leaderboard_rows",
+    "metrics_rows",
+    "overlap_text",
+    "replicates_text",
+    "report",
+]
 
 _NEW = "new molecules"
 _ENDS = {
@@ -54,7 +64,7 @@ def metrics_rows(
                 columns[f"{part}, {_NEW}" if part else _NEW] = without["metrics"]
     if len(columns) > 1 and "" in columns:
         columns = {part or "all rows": values for part, values in columns.items()}
-    names = list(next(iter(found.values()), {}))
+    names = list(next(iter(columns.values()), {}))
     return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
 
 
@@ -87,6 +97,37 @@ def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") ->
     )
 
 
+def crossed_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the metrics of cross-validation."""
+    names = {
+        "mean": f"mean of {found['folds']} folds",
+        "deviation": "standard deviation",
+        "pooled": "all rows together",
+    }
+    return metrics_rows({title: found[key] for key, title in names.items()})
+
+
+def censored_text(found: Mapping[str, Any]) -> str:
+    """One sentence on the values that are known by a bound alone."""
+    values = ", ".join(f"{name} {count:,}" for name, count in found["values"].items() if count)
+    return (
+        f"Censored values: {values}. Of {found['rows']:,} rows with no others, {found['trained_on']:,} are used as "
+        f"bounds in training and {found['left_out']:,} are left out; metrics and intervals are of exact values."
+    )
+
+
+def replicates_text(found: Mapping[str, Any]) -> str:
+    """One or two sentences on the measurements that were joined and on their spread."""
+    if not found["rows"]:
+        return "Replicates: no molecule has several rows."
+    said = (
+        f"Replicates: {found['rows']:,} rows joined into {found['molecules']:,} molecules ({found['how']}); "
+        f"{found['disagreeing']:,} of these disagree strongly (replicates.csv)."
+    )
+    spread = ", ".join(f"{name} {figure(s)}" for name, s in found["median_spread"].items() if s is not None)
+    return f"{said} Differences below the median spread cannot be resolved: {spread}." if spread else said
+
+
 def report(
     folder: Path, model: Model, data: Dataset, found: Mapping[str, Any], config: Config, drawn: bool = False
 ) -> str:
@@ -94,18 +135,35 @@ def report(
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
+    crossed, tested = found.get("cross_validation"), "the test part was used once, for the metrics below"
+    if crossed:
+        tested = (
+            f"there is no test part: in each of {crossed['folds']} folds, a model that was fitted on the other rows "
+            "predicted those of the fold (predictions.csv), and the model of this run was then fitted on all rows"
+        )
+        if before := crossed.get("seen_before"):
+            tested += (
+                f". {before:,} of the rows are molecules that the model it started from has seen: their predictions "
+                "are better than those of new ones"
+            )
+    shown = metrics_rows(found["metrics"], found["overlap"])
     parts = [
         f"# {targets} from {data.name}",
         f"Task: {found['task']}. Data: {data}.",
-        f"Rows: {sizes}. Choices were made on the validation part; the test part was used once, for the metrics below.",
+        f"Rows: {sizes}. Choices were made on the validation part; {tested}.",
         "## Metrics",
-        markdown(*metrics_rows(found["metrics"], found["overlap"])),
+        *([markdown(*crossed_rows(crossed))] if crossed else []),
+        *([markdown(*shown)] if shown[1] else []),
     ]
     if board := model.about.get("leaderboard"):
         parts += ["Members, on rows that they were not fitted on:", markdown(*leaderboard_rows(board))]
     parts += [f"Warning: {line}." for line in found["warnings"]]
     if found["overlap"] is None:
         parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
+    if found.get("censored"):
+        parts.append(censored_text(found["censored"]))
+    if found.get("replicates"):
+        parts.append(replicates_text(found["replicates"]))
     if found["shared_molecules"]:
         parts.append(f"Molecules in more than one part of the split: {found['shared_molecules']:,}.")
     for part, same in (found["overlap"] or {}).items():
@@ -136,7 +194,9 @@ def report(
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
     """The method, what it chose, and how the training of its networks ended."""
     chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
-    said = f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    begun = model.about.get("from")
+    said = f"Method {config.method}" + (f", from the model {begun['sha256'][:16]}" if begun else "")
+    said += "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     if not found["members"]:
         return said
     n, members = config.recipe.network, len(found["members"])

@@ -22,13 +22,16 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ccn.chemistry.standardise import Standard
+from ccn.datasets.replicates import Joining
 from ccn.errors import ConfigurationError, FileError
 from ccn.files import lock, remove_unfinished, write_atomically
+from ccn.learning.model_file import describe
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
 from ccn.settings import Checked, setting
 from ccn.training.execution import Machine
-from ccn.training.recipe import SECTIONS, Features, Recipe, changed
+from ccn.training.recipe import SECTIONS, Features, Recipe, changed, from_dict
 from ccn.training.recipe import recipe as named
 
 if TYPE_CHECKING:
@@ -73,6 +76,12 @@ class Data(Checked):
     max_atoms: int | None = setting(
         None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
     )
+    standardise: Standard | None = setting(
+        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; kept in the model."
+    )
+    replicates: Joining = setting(
+        "keep", "Join rows of one molecule by the mean or median of each target, or keep them."
+    )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
 
 
@@ -84,6 +93,9 @@ class Splitting(Checked):
         None, "By default the split column if there is one, stratified for classes, else random."
     )
     fractions: tuple[float, ...] = setting((0.8, 0.1, 0.1), "Training, validation and test: 0.8,0.1,0.1.", least=0)
+    folds: int | None = setting(
+        None, "Cross-validate in so many folds of all rows, then fit the model on all of them.", least=2, below=101
+    )
     splits_file: str | None = setting(None, "Read the split from the splits.json of a run.")
     duplicates: Literal["together", "ignore"] | None = setting(
         None,
@@ -100,6 +112,7 @@ class Config:
         method: one of :data:`ccn.methods.METHODS`.
         budget: of the method ``auto``; None for its own.
         threads: of torch; None leaves the number as it is.
+        start: the file of a model, or the folder of its run, whose weights the networks begin with.
         left: settings of the recipe that were not given and that the method chooses on validation; files omit them.
     """
 
@@ -113,6 +126,7 @@ class Config:
     seed: int = 0
     threads: int | None = None
     left: tuple[str, ...] = ()
+    start: str | None = None
 
     def make(self, *, classification: bool) -> Method:
         """The method that is configured."""
@@ -121,7 +135,7 @@ class Config:
         return method.with_recipe(self.recipe, method.chosen_fields() - set(self.left))
 
 
-_SINGLE = ("format", "source", "method", "budget", "recipe", "seed", "threads")
+_SINGLE = ("format", "source", "method", "budget", "recipe", "from", "seed", "threads")
 RUN_SECTIONS = {"data": Data, "splitting": Splitting, "machine": Machine}
 """The sections of a configuration beside those of the recipe."""
 
@@ -132,19 +146,24 @@ def resolve(
     file: Mapping[str, Any] | None = None,
     **single: Any,
 ) -> Config:
-    """The configuration from flags (``given``, and ``recipe``, ``seed``, ``threads``) and a parsed file.
+    """The configuration from flags (``given``, and ``recipe``, ``from``, ``seed``, ``threads``) and a parsed file.
 
-    A value of None in ``single`` means that it is not given.
+    A value of None in ``single`` means that it is not given. ``from`` names a model to start from: its method, its
+    recipe at a tenth of the learning rate, its features, extra columns and standard form of molecules are the defaults.
     """
     file, given = dict(file or {}), given or {}
     file.update({k: v for k, v in {"source": source, **single}.items() if v is not None})
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
     _check(file)
-    method = make_method(file.get("method", _DEFAULT_METHOD), classification=False)
+    begun = None if "from" not in file else describe(file["from"])
+    method = make_method(file.get("method", begun["method"] if begun else _DEFAULT_METHOD), classification=False)
     if "recipe" in file and not method.named_recipes:
         raise ConfigurationError(f"method {method.name}: it has one recipe only; leave out --recipe, or --method")
     recipe = named(file["recipe"]) if "recipe" in file else method.base_recipe()
+    if begun:
+        recipe = _started(file, begun, method)
+    base = recipe
     parts: dict[str, Any] = {name: kind() for name, kind in RUN_SECTIONS.items()}
     has = method.recipe_fields()
     seen: set[str] = set()
@@ -161,6 +180,12 @@ def resolve(
                 raise ConfigurationError(f"[{name}] {key}: the method {method.name} has no such setting; leave it out")
         seen |= values.keys()
     _check_features(recipe.features)
+    left = method.chosen_fields() - seen
+    if begun:
+        _check_started(file["from"], begun, base, recipe, parts["data"])
+        how = {name: v for name, of in _KEPT.items() if (v := begun["inputs"].get(of))}
+        parts["data"] = changed(parts["data"], "data", how)
+        left = set()
     return Config(
         file["source"],
         recipe,
@@ -169,8 +194,51 @@ def resolve(
         budget=file.get("budget"),
         seed=file.get("seed", 0),
         threads=None if file.get("threads", "none") == "none" else file["threads"],
-        left=tuple(sorted(method.chosen_fields() - seen)),
+        left=tuple(sorted(left)),
+        start=file.get("from"),
     )
+
+
+_KEPT = {"standardise": "standardise", "max_atoms": "max_atoms", "extra_columns": "columns"}
+"""Settings of the data that fine-tuning takes over, and what the inputs of a model call them."""
+
+
+def _started(file: Mapping[str, Any], begun: Mapping[str, Any], method: Method) -> Recipe:
+    """The recipe of a model to start from, at a tenth of its learning rate."""
+    where, how = f"--from {file['from']}", begun["learned"].get("recipe")
+    if begun["method"] != method.name:
+        raise ConfigurationError(
+            f"{where}: a model of the method {begun['method']}, not {method.name}; leave out --method"
+        )
+    if how is None:
+        raise ConfigurationError(f"{where}: the method {method.name} is no network; give a model of --method ccn")
+    recipe = from_dict(how)
+    if file.get("recipe", recipe.name) != recipe.name:
+        raise ConfigurationError(
+            f"{where}: trained by the recipe {recipe.name}, not {file['recipe']}; leave out --recipe"
+        )
+    if begun["inputs"]["molecules"] is not None:
+        recipe = recipe.override(**{k: begun["inputs"][k] for k in ("molecules", "hydrogens")})
+    o = recipe.optimiser
+    rates = {} if isinstance(o.learning_rate, str) else {"learning_rate": o.learning_rate / 10}
+    return recipe.override(**rates, final_rate=o.final_rate / 10)
+
+
+def _check_started(start: str, begun: Mapping[str, Any], base: Recipe, recipe: Recipe, data: Data) -> None:
+    """An error that names a setting that differs from that of the model to start from."""
+    pairs = [
+        (f.name, getattr(getattr(base, section), f.name), getattr(getattr(recipe, section), f.name))
+        for section in ("network", "features")
+        for f in fields(getattr(base, section))
+    ]
+    pairs += [
+        (name, plain(begun["inputs"].get(of)), plain(v)) for name, of in _KEPT.items() if (v := getattr(data, name))
+    ]
+    for name, old, new in pairs:
+        if old != new:
+            raise ConfigurationError(
+                f"{name}={new!r}: the model to start from (--from {start}) has {old!r}; leave it out"
+            )
 
 
 def _check(file: Mapping[str, Any]) -> None:
@@ -234,6 +302,7 @@ def to_dict(config: Config) -> dict[str, Any]:
         out["budget"] = config.budget
     if method.named_recipes:
         out["recipe"] = config.recipe.name
+    out |= {} if config.start is None else {"from": config.start}
     out |= {"seed": config.seed, "threads": _or_none(config.threads)}
     named = {name: [f.name for f in fields(kind)] for name, kind in RUN_SECTIONS.items()}
     has = method.recipe_fields()

@@ -10,6 +10,7 @@ import numpy as np
 from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
+from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.learning.task import Floats
@@ -29,7 +30,8 @@ def evaluate_on(
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
-    molecules that the model was made with (:meth:`Model.overlap`).
+    molecules that the model was made with (:meth:`Model.overlap`). ``censored`` rows, if any, have no exact value in
+    some target and do not count there.
     """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
@@ -48,6 +50,7 @@ def evaluate_on(
     }
     if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
         how["max_atoms"] = inputs.max_atoms
+    how["standardise"] = inputs.standardise
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
@@ -60,6 +63,7 @@ def evaluate_on(
         "metrics": model.metrics(known, predicted),
         "interval": model.coverage(known, predicted, level),
         "overlap": model.overlap(molecules, known, predicted, level),
+        **({} if data.bounds is None else {"censored": int(labelled(data.bounds[..., 0]).sum())}),
     }
 
 

@@ -95,6 +95,8 @@ def _search(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     monitor = config.recipe.training.monitor
     began = time.monotonic()
+    if config.start is not None:
+        raise ConfigurationError("from: a search begins with new networks; leave it out of the configuration")
     data = read_data(config)
     split, examples = divide(data, config)
     rows = np.concatenate([examples.validation, examples.split.calibration])

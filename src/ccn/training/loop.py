@@ -159,6 +159,9 @@ class _Loop:
         self.steps = self.epochs * len(self.batches)
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
+        self.bounds = None
+        if examples.bounds is not None:
+            self.bounds = torch.from_numpy(task.encode_bounds(examples.bounds)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
         held = self.y[torch.from_numpy(self.held.rows).to(fabric.device)]
         loss, weight = task.losses(held.new_zeros(len(held), task.outputs), held)
@@ -179,7 +182,9 @@ class _Loop:
                 layer.counts = len(rows) > 0
             with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
                 out = self.model(b.to(fabric.device))[: len(rows)]
-            total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
+            total, weight = self.task.losses(
+                out, self.y[index], *(None if a is None else a[index] for a in (self.weights, self.bounds))
+            )
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
             fabric.backward(total * world / torch.where(everywhere > 0, everywhere, 1.0))
@@ -303,5 +308,6 @@ def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe,
     """Identifies a run by its settings and data; initial weights follow from the seed."""
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
-    data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)
+    parts = (examples.train, examples.validation, examples.weights, examples.bounds)
+    data = fingerprint(examples.graphs, examples.targets, *parts)
     return digest(text, data)
