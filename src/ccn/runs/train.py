@@ -25,6 +25,7 @@ from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
+from ccn.methods.network import NetworkMethod
 from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.reports.summary import censored_text, draw_run, replicates_text, report
