@@ -33,7 +33,7 @@ _NETWORK = (
 
 
 def _train(output: str, seed: int) -> tuple[str, ...]:
-    words = ("train", "molecules.csv", "--target", "size", "--checkpoint-every=-1", *_NETWORK)
+    words = ("train", "molecules.csv", "--method", "ccn", "--target", "size", "--checkpoint-every=-1", *_NETWORK)
     return (*words, "--output", output, "--seed", str(seed))
 
 
