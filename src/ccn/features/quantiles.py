@@ -30,8 +30,8 @@ class QuantileScale:
 
     Example:
         >>> scale = QuantileScale.fit(np.array([[1.0], [2.0], [4.0], [800.0]]))
-        >>> scale(np.array([[1.0], [4.0], [9999.0]])).round(1).ravel().tolist()
-        [-3.0, 0.4, 3.0]
+        >>> print(scale(np.array([[1.0], [4.0], [9999.0]])).round(1).ravel())
+        [-3.   0.4  3. ]
     """
 
     quantiles: Table

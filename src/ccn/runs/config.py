@@ -26,7 +26,6 @@ from ccn.chemistry.standardise import Standard
 from ccn.datasets.replicates import Joining
 from ccn.errors import ConfigurationError, FileError
 from ccn.files import lock, remove_unfinished, write_atomically
-from ccn.learning.model_file import describe
 from ccn.learning.plain import plain
 from ccn.methods.registry import make_method
 from ccn.settings import Checked, setting
@@ -156,6 +155,8 @@ def resolve(
     if file.get("source") is None:
         raise ConfigurationError("no data: give a file or the name of a data set, for example molecules.csv")
     _check(file)
+    from ccn.learning.model_file import describe  # loads torch
+
     begun = None if "from" not in file else describe(file["from"])
     method = make_method(file.get("method", begun["method"] if begun else _DEFAULT_METHOD), classification=False)
     if "recipe" in file and not method.named_recipes:
