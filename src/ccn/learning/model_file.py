@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ccn import sealed
-from ccn.errors import FileError
+from ccn.engine import using_backend
+from ccn.errors import CCNError, FileError
 from ccn.files import json_safe
 from ccn.learning.conformal import Calibration
 from ccn.learning.inputs import Inputs
@@ -55,17 +56,35 @@ def load(path: str | Path) -> Model:
     try:
         task, inputs = Task.from_dict(data["task"]), Inputs.from_dict(data["inputs"])
         scores = data["calibration"]
-        return Model(
+        model = Model(
             data["method"],
             unplain(data["settings"]),
             fitted_class(data["method"]).from_state(held.tensors, data["learned"], task, inputs),
             None if scores is None else Calibration.from_dict(scores),
             data["about"],
         )
+        _check_answer(model)
+        return model
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
     except Exception as error:  # whatever a header that was forged makes the constructors raise
         raise _unreadable(path, data, error) from None
+
+
+def _check_answer(model: Model) -> None:
+    """Ask the model for one prediction: an error of whatever kind if what the file holds does not fit together."""
+    task = model.task
+    try:
+        with using_backend("torch"):  # which compiles nothing
+            predicted = model.predict(model.inputs.example())
+    except CCNError:
+        if model.inputs.molecules is None:  # its graphs may need what the example has not
+            return
+        raise
+    width = len(task.classes if task.kind in ("binary", "multiclass") else task.targets)
+    shape = predicted.mean.shape
+    if shape != (1, width) or (model.calibration and model.interval(predicted, 0.5)[0].shape != shape):
+        raise ValueError(f"predictions of shape {shape} for {width} columns")
 
 
 def describe(path: str | Path) -> dict[str, Any]:

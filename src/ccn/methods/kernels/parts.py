@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ from ccn.methods.kernels.bags import (
     unary,
     vertex_names,
 )
-from ccn.methods.kernels.kernel import Floats, Kernel
+from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
 from ccn.models import CCN
 
 __all__ = ["PartKinds", "kinds"]
@@ -110,6 +111,7 @@ class PartKinds(Kernel[Bag]):
     """
 
     version = 2
+    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
     order: int = 2
     levels: int = 6
     counted: bool = True
