@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from numbers import Integral, Real
+from sys import float_info
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from ccn.errors import ConfigurationError
@@ -254,10 +256,42 @@ def changed(part: Part, section: str, values: Mapping[str, Any]) -> Part:
     known = [f.name for f in fields(part)]  # type: ignore[arg-type]
     given = {_known(f"{section}.{name}", known): value for name, value in values.items()}
     given = {k: unplain(v) if isinstance(v, list | tuple | Mapping) else v for k, v in given.items()}
+    hints = get_type_hints(type(part))
+    for name, value in given.items():
+        if not _fits(value, hints[name]):
+            raise ConfigurationError(f"[{section}] {name}={value!r}: it must be {_described(hints[name])}")
     try:
         return replace(part, **given)  # type: ignore[type-var]
     except TypeError as error:
         raise ConfigurationError(f"[{section}] {given}: {error}") from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type: None, a choice, a finite number, a bool, a text, or a tuple of these."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if kind is Literal:
+        return isinstance(value, str) and value in inner
+    if kind is tuple:
+        return isinstance(value, tuple) and all(_fits(v, inner[0]) for v in value)
+    if inner:
+        return any(_fits(value, one) for one in inner)
+    if hint in (int, float):
+        number: Any = Integral if hint is int else Real
+        return isinstance(value, number) and not isinstance(value, bool) and abs(value) <= float_info.max
+    return isinstance(value, hint)
+
+
+def _described(hint: Any) -> str:
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is Literal:
+        return f"one of {', '.join(inner)}"
+    if kind is tuple:
+        return f"a list of {inner[0].__name__}"
+    return (
+        " or ".join(map(_described, inner)) if inner else "none" if hint is type(None) else f"of type {hint.__name__}"
+    )
 
 
 def _home(key: str) -> tuple[str, str]:
