@@ -61,6 +61,7 @@ FORGED: dict[str, Callable[[Tensors, dict[str, Any]], Any]] = {
     "history": lambda t, d: d["progress"].update(history=[["a"]]),
     "row": lambda t, d: d["progress"].update(history=[{"loss": "a"}]),
     "large": lambda t, d: d["progress"].update(history=[{"loss": 10**400}]),
+    "steps": lambda t, d: d["progress"].update(step=0),
     "endless": lambda t, d: d["progress"].update(step=10**400),
     "seconds": lambda t, d: d["progress"].update(seconds=10**400),
 }

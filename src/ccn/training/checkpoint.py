@@ -156,6 +156,8 @@ def _progress(data: Mapping[str, Any]) -> Progress:
     for number in (made.epoch, made.batch, made.step, made.best_epoch + 1):
         if not 0 <= number < 2**53:
             raise ValueError("a negative number of steps, or one that no run has")
+    if made.step < made.batch:
+        raise ValueError("fewer steps than batches")
     for row in made.history:
         if not all(map(_small, row.values())):
             raise TypeError("the history is not a table of numbers")
