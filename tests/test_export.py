@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from problem import graphs
@@ -20,6 +21,14 @@ def test_the_head_for_any_number_of_graphs(tmp_path: Path) -> None:
     for count in (2, 7):
         pack = graphs(count)
         torch.testing.assert_close(program(net.embed(pack)), net(pack))
+
+
+def test_the_head_with_features_of_graphs_as_a_whole() -> None:
+    net = ccn.CCN(3, 2, channels=4, graph_features=5).eval()
+    pack = graphs(4).with_graph_features(np.random.default_rng(0).normal(size=(4, 5)))
+    whole = pack.batch().graph_features
+    assert whole is not None
+    torch.testing.assert_close(export_head(net).module()(torch.cat([net.embed(pack), whole], dim=1)), net(pack))
 
 
 @pytest.mark.slow
@@ -50,6 +59,18 @@ def test_both_as_onnx(tmp_path: Path) -> None:
         torch.testing.assert_close(torch.from_numpy(found), expected, rtol=1e-4, atol=1e-5)
     assert not net.training
     net(b)  # the batch that was given is as it was
+
+
+@pytest.mark.slow
+def test_an_onnx_file_that_differs_leaves_the_older_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    program = export_head(ccn.CCN(3, 2, channels=4).eval())
+    (tmp_path / "head.onnx").write_text("older")
+    monkeypatch.setattr(torch, "allclose", lambda *words, **how: False)
+    with pytest.raises(ConfigurationError, match="differs"):
+        write_onnx(program, tmp_path / "head.onnx")
+    assert (tmp_path / "head.onnx").read_text() == "older"
 
 
 def test_what_cannot_be_followed_is_said() -> None:

@@ -2,8 +2,10 @@
 
 import math
 import os
+import stat
+import threading
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from ccn.files import (
     private_folder,
     remove_unfinished,
     write_atomically,
+    write_figure,
     write_json,
 )
 
@@ -36,6 +39,34 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(tmp_path: Pat
     assert list(tmp_path.iterdir()) == [path]
     write_atomically(path, lambda file: None)
     assert path.read_bytes() == b""
+
+
+def test_what_fails_after_the_move_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fsync
+
+    def fail(what: int | str | Path) -> None:
+        if isinstance(what, int) and not stat.S_ISDIR(os.fstat(what).st_mode):
+            return real(what)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(os, "unlink", fail)
+    write_atomically(tmp_path / "a.txt", b"new")
+    assert (tmp_path / "a.txt").read_bytes() == b"new"
+
+
+def test_a_figure_that_cannot_be_drawn_keeps_the_old_one(tmp_path: Path) -> None:
+    class Figure:
+        def savefig(self, file: IO[bytes], **how: Any) -> None:
+            file.write(how["format"].encode())
+            if how["dpi"] == 1:
+                raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a.SVG"
+    write_figure(path, Figure())
+    with pytest.raises(FileError, match=r"a\.SVG"):
+        write_figure(path, Figure(), dpi=1)
+    assert path.read_bytes() == b"svg"
 
 
 def test_a_folder_is_replaced_in_one_step_or_not_at_all(tmp_path: Path) -> None:
@@ -63,6 +94,8 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
         pass
     assert [p.name for p in tmp_path.iterdir()] == ["store"]
     (tmp_path / "store" / ".a.txt.7.part").write_text("")
+    (tmp_path / "store" / ".b.part").mkdir()
+    (tmp_path / "store" / ".b.part" / "c").touch()
     remove_unfinished(tmp_path)
     assert not list((tmp_path / "store").iterdir())
 
@@ -76,12 +109,28 @@ def test_a_lock_makes_its_folder_and_is_free_again_afterwards(tmp_path: Path) ->
 def test_a_lock_that_is_held_is_refused_or_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with lock(path, wait=False):
-        with pytest.raises(FileError, match="another process"), lock(path, wait=False):
+        with pytest.raises(FileError), lock(path, wait=False):
             pass
         assert list(tmp_path.iterdir())  # the refused one has not removed the file
     assert not list(tmp_path.iterdir())
     with lock(path, wait=False):
         pass
+
+
+def test_a_process_waits_for_a_lock(tmp_path: Path) -> None:
+    order = []
+
+    def second() -> None:
+        with lock(tmp_path / "a"):
+            order.append(2)
+
+    other = threading.Thread(target=second)
+    with lock(tmp_path / "a"):
+        other.start()
+        other.join(0.1)  # time enough for one that does not wait
+        order.append(1)
+    other.join()
+    assert order == [1, 2]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
@@ -93,7 +142,7 @@ def test_a_private_folder_is_writable_by_us_alone(tmp_path: Path, monkeypatch: p
     for folder, mode in ((path, 0o720), (path, 0o702), (path.parent, 0o757), (path.parents[1], 0o757)):
         before = folder.stat().st_mode
         folder.chmod(mode)
-        with pytest.warns(UserWarning, match="other users"):
+        with pytest.warns(UserWarning, match="CCN_CACHE"):
             other = private_folder(path)
         assert other != path
         assert other.stat().st_mode & 0o777 == 0o700
@@ -101,7 +150,7 @@ def test_a_private_folder_is_writable_by_us_alone(tmp_path: Path, monkeypatch: p
     path.parent.chmod(0o1777)  # as /tmp, where nobody can exchange what is ours
     assert private_folder(path) == path
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-    with pytest.warns(UserWarning, match="other users"):
+    with pytest.warns(UserWarning, match="CCN_CACHE"):
         assert private_folder(path) != path
     (tmp_path / "file").touch()
     assert private_folder(tmp_path / "file" / "a").is_dir()  # where it cannot be made

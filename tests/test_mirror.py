@@ -13,7 +13,6 @@ ELSEWHERE = {
     "engine/matrices": "graphs/test_adjacency.py",
     "errors": "cli/test_cli.py",
     "layers/initialisation": "layers/test_aggregation.py",
-    "layers/normalisation": "layers/test_aggregation.py",
     "learning/model": "learning/test_model_file.py",
     "runs/train": "cli/test_train.py",
     "runs/tune": "cli/test_tune.py",

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -11,8 +12,9 @@ import torch
 
 import ccn
 from ccn.errors import CCNError, ConfigurationError, GraphError, SchemeError
+from ccn.layers import RobustScale
 from ccn.schemes import Balls, Neighbourhoods
-from ccn.testing import assert_covariant, random_graph
+from ccn.testing import assert_covariant, random_graph, random_permutation
 
 
 def _pair() -> list[ccn.Graph]:
@@ -142,7 +144,7 @@ def _rms(a: ccn.layers.Activation) -> float:
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("options", [{}, {"adjacency": False}, {"adjacency": "both", "own": True}], ids=str)
 def test_activations_keep_their_size_with_default_initialisation(order: int, options: dict[str, Any]) -> None:
-    mutag = ccn.datasets.load("MUTAG").graphs[:40]
+    mutag = ccn.datasets.load("MUTAG").pack.without_edge_features()[:40]
     regular = nx.random_regular_graph(4, 24, seed=0)
     features = torch.randn(24, 7, generator=torch.Generator().manual_seed(0))
     random = [ccn.Graph(list(regular.edges), features)]
@@ -183,17 +185,18 @@ def test_errors_name_the_argument() -> None:
         (ConfigurationError, "levels", lambda: ccn.CCN(1, order=[1, 2])),
         (ConfigurationError, "order", lambda: ccn.CCN(1, order=-1)),
         (ConfigurationError, "distinct, all", lambda: ccn.CCN(1, contractions="some")),
+        (ConfigurationError, "contractions=5", lambda: ccn.CCN(1, contractions=5)),  # type: ignore[arg-type]
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, self_product=True)),
         (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, contractions="complete")),
         (ConfigurationError, "orders 0 to 2", lambda: ccn.CCN(1, order=3, self_product=True, adjacency=False)),
-        (ConfigurationError, "this layer needs 5 to 2", lambda: ccn.CCN(1, contractions=ccn.contractions(4, 1))),
+        (ConfigurationError, "5 to 2", lambda: ccn.CCN(1, contractions=ccn.contractions(4, 1))),
         (ConfigurationError, "nonlinearity", lambda: ccn.CCN(1, nonlinearity="sigmoidal")),
         (ConfigurationError, "norm", lambda: ccn.CCN(1, norm="instance")),
         (ConfigurationError, "dropout", lambda: ccn.CCN(1, dropout=1.0)),
-        (ConfigurationError, "no contraction", lambda: ccn.CCN(1, order=[0, 2, 2], adjacency=False)),
+        (ConfigurationError, "1 to order 2", lambda: ccn.CCN(1, order=[0, 2, 2], adjacency=False)),
         (ConfigurationError, "'graph' or 'vertex'", lambda: ccn.CCN(1).embed([loop_free], per="edge")),  # type: ignore[arg-type]
         (SchemeError, "levels=1", lambda: ccn.CCN(1, levels=1, scheme=Balls((0, 1, 2)))([loop_free])),
-        (SchemeError, "not a ccn.Scheme", lambda: ccn.CCN(1, scheme=lambda g: None)([loop_free])),  # type: ignore[arg-type]
+        (SchemeError, "ccn.Scheme", lambda: ccn.CCN(1, scheme=lambda g: None)([loop_free])),  # type: ignore[arg-type]
         (ConfigurationError, "node 9", lambda: ccn.CCN(1).activations([loop_free])[1].node(9)),
     ]
     for kind, message, call in cases:
@@ -208,11 +211,42 @@ def test_lists_of_contractions_round_trip_and_keep_their_channels() -> None:
         listed: Any = list(net.layers[0].contractions)
         again = ccn.CCN(3, 1, adjacency_channels=channels, contractions=listed, **options)
         assert again.layers[0].contractions == net.layers[0].contractions
+        texts: Any = [str(c) for c in dict.fromkeys(replace(c, channel=0) for c in listed)]
+        text = ccn.CCN(3, 1, adjacency_channels=channels, contractions=texts, **options)
+        # Every channel reads a string, also where a contraction is redundant for the channel of edges alone.
+        assert set(text.layers[0].contractions) >= set(net.layers[0].contractions)
     plain = ccn.contractions(5, 2)[3]
     spread = ccn.CCN(3, 1, adjacency_channels=channels, contractions=[plain]).layers[0].contractions
     assert [c.channel for c in spread] == [0, 1, 2]
-    with pytest.raises(ConfigurationError, match="this layer needs 2 to 1 or 4 to 1"):
+    with pytest.raises(ConfigurationError, match="2 to 1 or TA of order 4 to 1"):
         ccn.CCN(3, 1, order=1, adjacency="both", contractions=[*ccn.contractions(4, 1), plain])
+
+
+def test_edge_features_that_a_network_ignores_are_told_once() -> None:
+    edges = [(0, 1), (1, 2)]
+    g = ccn.Graph(edges, n=3, edge_features=torch.ones(2, 4))
+    reads: Any = [ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures(4)]
+    for options in ({}, {"adjacency": False, "adjacency_channels": reads}):
+        net = ccn.CCN(1, **options)
+        with pytest.warns(UserWarning, match=r"width 4.*EdgeFeatures\(4\)"):
+            net([g])
+        net([g])  # a second warning would be an error
+    ccn.CCN(1, adjacency_channels=reads)([g])
+    ccn.CCN(1)([ccn.Graph(edges, n=3)])
+    ccn.CCN(1)(ccn.Pack.of([g]).without_edge_features())
+
+
+def test_contractions_are_listed_as_strings_for_all_levels_or_one() -> None:
+    listed = ["abx,xy->ab", "axx,by->ab"]
+    for layer in ccn.CCN(3, 1, levels=3, contractions=listed).layers:
+        assert [str(c) for c in layer.contractions] == listed
+    first, second = ccn.CCN(3, 1, contractions=["distinct", "ijk,kl->ij"]).layers
+    assert (len(first.contractions), [str(c) for c in second.contractions]) == (26, listed[:1])
+    square = ccn.CCN(3, 1, adjacency=False, self_product=True, contractions=["abx,xyy->ab"]).layers[0]
+    assert [c.source for c in square.contractions] == ["TT"]
+    for bad, fact in (("abx,xyy->ab", "TT"), ("abx->ab", "5 to 2"), ("abx,xy>ab", "abx,xy>ab"), ("own ab->ab", "own")):
+        with pytest.raises(ConfigurationError, match=fact):
+            ccn.CCN(3, 1, contractions=["abx,xy->ab", bad])
 
 
 def test_contractions_that_all_vanish_leave_the_bias() -> None:
@@ -268,7 +302,7 @@ def test_children_of_different_heights_need_one_order_and_the_error_names_node_a
 
     graph = ccn.Graph([(0, 1)], n=3)
     assert ccn.CCN(1, scheme=scheme)([graph]).shape == (1, 1)
-    with pytest.raises(SchemeError, match="node 0 of level 2 has the child 2 of level 0"):
+    with pytest.raises(SchemeError, match=r"node 0 of level 2 .*child 2 of level 0"):
         ccn.CCN(1, scheme=scheme, order=[1, 2, 2])([graph])
 
 
@@ -300,3 +334,24 @@ def test_the_head_may_be_deep_and_normalised_and_takes_one_graph(norm: str | Non
     torch.testing.assert_close(net(graphs)[:1], net(graphs[:1]))
     widths = [m.out_features for m in net.head if isinstance(m, torch.nn.Linear)]
     assert widths == [8, 6, 2]
+
+
+def test_the_head_reads_features_of_graphs_as_a_whole_beside_the_invariants() -> None:
+    rng = np.random.default_rng(3)
+    graphs = [random_graph(n, rng) for n in (5, 4, 6)]
+    turned = [g.permute(random_permutation(g.n, rng)) for g in graphs]
+    whole = rng.normal(size=(3, 4)).astype(np.float32)
+    pack, other = (ccn.Pack.of(made).with_graph_features(whole) for made in (graphs, turned))
+    net = ccn.CCN(3, 2, channels=4, head_norm="batch", head_dropout=0.5, graph_features=4).double().eval()
+    (scale,) = (m for m in net.modules() if isinstance(m, RobustScale))
+    scale.fit(whole)
+    torch.testing.assert_close(net(other), net(pack), rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(net(pack), ccn.reference.forward(net, pack), rtol=1e-10, atol=1e-10)
+    assert (net(pack) - net(pack.with_graph_features(whole[[1, 2, 0]]))).abs().min() > 0
+    torch.testing.assert_close(net.embed(pack), net.embed(graphs))
+    assert net.embed(pack).shape == (3, sum(net.readout_widths))
+    for bad in (graphs, pack.with_graph_columns([slice(3)])):
+        with pytest.raises(GraphError, match="4 features of a graph as a whole"):
+            net(bad)
+    with pytest.raises(ConfigurationError, match="graph_features=-1"):
+        ccn.CCN(3, graph_features=-1)

@@ -1,11 +1,14 @@
 """Progress: a bar, a count with its rate, or lines, and nothing where nobody looks."""
 
 import io
+import logging
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console
 
-from ccn.progress import progress
+from ccn.progress import log, progress, say
 
 
 def terminal() -> tuple[io.StringIO, Console]:
@@ -40,3 +43,35 @@ def test_off_a_terminal_there_are_lines_for_notes_if_asked_for(capsys: pytest.Ca
     with progress("hidden", 4, notes=True, shown=False) as update:
         update(4, "loss 0.5")
     assert capsys.readouterr().err == "member 1, loss 0.5\n"
+
+
+def test_the_logger_says_what_the_lines_say_and_more(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.INFO, "ccn")
+    _, console = terminal()
+    say("a line of 100 %")
+    log("for the log")
+    for how in ({}, {"shown": False}, {"console": console}):
+        with progress("member 1", 4, notes=True, **how) as update:
+            update(4, "loss 0.5")
+    said = [record.getMessage() for record in caplog.records if record.name == "ccn"]
+    assert said == ["a line of 100 %", "for the log", *["member 1, loss 0.5"] * 3]
+    assert capsys.readouterr().err == "a line of 100 %\nmember 1, loss 0.5\n"
+
+
+def test_without_a_set_up_the_logger_prints_nothing() -> None:
+    script = "import logging; from ccn.progress import log; log('an error', logging.ERROR)"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
+    assert found.stderr == ""
+
+
+def test_without_a_total_a_note_stands_for_the_title() -> None:
+    text, console = terminal()
+    with progress("reading", notes=True, console=console) as update:
+        update(0, "compiling kernels (once)")
+        assert text.getvalue().rstrip().splitlines()[-1].count("compiling kernels (once)")
+        update(7)
+    last = text.getvalue().rpartition("compiling kernels (once)")[2]
+    assert "reading" in last
+    assert "7 rows" in last

@@ -1,13 +1,14 @@
 """The scikit-learn interface: a classifier and a regressor for molecules and graphs, by any method.
 
-Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs,
-or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are given to the constructor and
-never changed, what is learned has names that end in an underscore.
+Both are fitted on lists, arrays or columns of SMILES, RDKit molecules, :class:`ccn.Graph`, NetworkX graphs, on a
+data frame with a column of SMILES, or on a :class:`ccn.Pack`, and follow scikit-learn's conventions: settings are
+given to the constructor and never changed, what is learned has names that end in an underscore.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,19 +25,21 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ccn.algebra.contractions import Contraction
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack, joined
 from ccn.learning import model_file
-from ccn.learning.examples import Examples, labelled
-from ccn.learning.inputs import Inputs, read
+from ccn.learning.examples import Examples, labelled, with_target
+from ccn.learning.inputs import Inputs, column_of, read
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
 from ccn.learning.settings import Features
 from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
 from ccn.learning.task import Floats
 from ccn.methods.method import Method, fit
+from ccn.methods.network import FittedNetworks
 from ccn.methods.registry import make_method
 from ccn.training.execution import Execution, Machine, torch_threads
 from ccn.training.recipe import Recipe, from_dict
@@ -71,7 +74,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     order: int | None = None
     levels: int | None = None
     channels: int | None = None
-    contractions: str | None = None
+    contractions: str | Sequence[str | Contraction] | None = None
     features: str | None = None
     hydrogens: bool | None = None
     epochs: int | None = None
@@ -120,6 +123,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         random = self.random_state
         seed = random if isinstance(random, int) else int(check_random_state(random).randint(2**31 - 1))
         method = self._method(seed)
+        X, column, others = column_of(X)
+        if others:
+            more = ", .." if len(others) > 5 else ""
+            warnings.warn(
+                f"molecules are read from the column {column!r}; ignored: {', '.join(map(repr, others[:5]))}{more}",
+                stacklevel=3,
+            )
+        if validation is not None and column is not None:
+            rows, y = _pair(validation)
+            validation = (column_of(rows, column)[0], y)
         if sample_weight is None and isinstance(X, Dataset):
             sample_weight = X.weights
         examples = self._examples(X, targets, method.reads(), validation)
@@ -138,20 +151,37 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             time_limit=self.time_limit,
             verbose=bool(self.verbose),
         )
+        about = {"single": targets.single, "smiles_column": column}
         with torch_threads(self.n_jobs):
-            self.model_, self.outcome_ = fit(method, examples, execution, {"single": targets.single})
+            self.model_, self.outcome_ = fit(method, examples, execution, about)
+        self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
+        for line in self.model_.about["warnings"]:
+            warnings.warn(line, stacklevel=3)
         self._learned()
         return self
 
+    def _ignores_edges(self, graphs: Pack) -> bool:
+        """Whether a network ignores features of edges that were given, not those of bonds; with a warning."""
+        fitted = self.model_.fitted
+        reads = fitted.reads_edges or not isinstance(fitted, FittedNetworks)
+        if reads or not graphs.edge_width or fitted.inputs.molecules is not None:
+            return False
+        warnings.warn(
+            f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit "
+            "the method 'ccn' with settings={'edge_features': True} to graphs that all have them",
+            stacklevel=4,
+        )
+        return True
+
     def _examples(self, X: Any, targets: Targets, features: Features, validation: Any) -> Examples:
         """The rows with a target, and those of the validation part if it was given."""
-        graphs, inputs = self._graphs(X, features)
+        graphs, inputs, molecules = self._graphs(X, features)
         if len(targets.values) != len(graphs):
             raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
         rows, values, held = np.arange(len(graphs)), targets.values, np.zeros(0, dtype=np.int64)
         if validation is not None:
             more, y = _pair(validation)
-            other, _ = self._graphs(more, features)
+            other, _, more_molecules = self._graphs(more, features)
             more_values = read_as(targets.classes, more, y) if self._classifies else read_numbers(more, y).values
             if len(more_values) != len(other):
                 raise ConfigurationError(
@@ -159,25 +189,32 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 )
             held = len(graphs) + np.arange(len(other))
             graphs, values = joined(graphs, other), np.concatenate([values, more_values])
-        known = labelled(values)
-        if not known[rows].any():
+            if molecules is not None:
+                molecules = None if more_molecules is None else [*molecules, *more_molecules]
+        bounds = targets.bounds
+        if bounds is not None:  # the validation part is judged by exact values
+            bounds = np.concatenate([bounds, np.full((len(held), *bounds.shape[1:]), np.nan)])
+        if not labelled(values)[rows].any():
             raise ConfigurationError("y has no value that is not missing")
         return Examples(
             graphs,
             values,
-            Split(rows, held, rows[:0]).labelled(known),
+            with_target(Split(rows, held, rows[:0]), values, bounds),
             names=targets.names,
             classification=targets.classification,
             classes=targets.classes,
             inputs=inputs,
+            molecules=molecules,
+            bounds=bounds,
         )
 
-    def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs]:
-        """The graphs of X, and how they were read."""
+    def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs, Sequence[str] | None]:
+        """The graphs of X, how they were read, and their canonical SMILES if they are molecules."""
         if isinstance(X, Dataset):
-            return X.pack, Inputs.of_dataset(X)
-        graphs, molecules = read(X, features.molecules, features.hydrogens, self.n_jobs or 1)
-        return graphs, Inputs(features.molecules, features.hydrogens) if molecules else Inputs()
+            return X.pack, Inputs.of_dataset(X), X.canonical
+        how = features.molecules, features.hydrogens
+        graphs, molecules, canonical = read(X, *how, self.n_jobs or 1, canonical=True)
+        return graphs, Inputs(*how) if molecules else Inputs(), canonical
 
     def _weights(self, given: Any, rows: int, graphs: int) -> Floats:
         """One weight per graph; those of the validation part, which are not learned from, are 1."""
@@ -190,12 +227,23 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        return self.model_.inputs.read(X, self.n_jobs or 1)
+        X, _, _ = column_of(X, self.smiles_column_)
+        graphs = self.model_.inputs.read(X, self.n_jobs or 1)
+        if not getattr(self, "_told_edges", False):
+            self._ignores_edges(graphs)
+        return graphs
 
     def _predict(self, X: Any) -> Prediction:
         graphs = self._read(X)
         with torch_threads(self.n_jobs):
             return self.model_.predict(graphs)
+
+    @property
+    def smiles_column_(self) -> str | None:
+        """The column of molecules, where a data frame or a named column was given."""
+        check_is_fitted(self, "model_")
+        name: str | None = self.model_.about.get("smiles_column")
+        return name
 
     @property
     def chosen_(self) -> list[dict[str, Any]]:
@@ -258,9 +306,10 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
             their own features.
         epochs, batch_size, learning_rate, patience: of training.
         members: networks of the ensemble; five give better predictions and intervals that know where to be wide.
-        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``; of a method without a
-            recipe, the values to try, such as ``{"depth": (2, 3)}``.
-        options: further options of the method's class, such as ``{"folds": 3}``.
+        settings: any further fields of the recipe, such as ``{"dropout": 0.2, "loss": "mae"}``, None being off and
+            ``auto`` what the task needs; of a method without a recipe, the values to try: ``{"depth": (2, 3)}``.
+        options: further options of the method's class, such as ``{"folds": 3}``, or of all methods
+            ``{"target_scale": "auto"}`` for targets with heavy tails.
         validation_fraction: share of the rows that a network keeps to stop in time; half of it calibrates intervals.
         time_limit: seconds of training, after which the best so far is kept.
         folder: keeps checkpoints; the same fit, begun again after it was killed, resumes from them.
@@ -271,6 +320,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
+        smiles_column_: the column of molecules, where a data frame or a named column was given.
 
     Example:
         >>> import ccn
@@ -291,6 +341,8 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
 
+        An interval of level 0.9 needs 9 calibration rows, one of 0.99 needs 99; with fewer it is an error.
+
         Returns:
             The predictions, or predictions and intervals: (rows, 2), or (rows, targets, 2) for several targets.
         """
@@ -298,6 +350,7 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         mean = self._like_targets(predicted.mean)
         if return_interval is None:
             return mean
+        self.model_.check_interval(return_interval)
         ends = self.model_.interval(predicted, return_interval)
         return mean, np.stack([self._like_targets(end) for end in ends], axis=-1)
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from ccn.engine.backend import using_backend
 from ccn.errors import ConfigurationError, DependencyError
+from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
 from ccn.models import CCN
 
@@ -25,16 +26,19 @@ __all__ = ["export_head", "export_network", "write_onnx"]
 
 
 def export_head(net: CCN) -> torch.export.ExportedProgram:
-    """From embeddings (graphs, width), graphs at will, to outputs (graphs, out_features)."""
+    """From embeddings (graphs, width), graphs at will, to outputs (graphs, out_features).
+
+    Where the network reads features of graphs as a whole, they are further columns, behind those of the embedding.
+    """
     weight = net.embedding.weight
-    rows = torch.rand(3, sum(net.readout_widths), dtype=weight.dtype, device=weight.device)
+    rows = torch.rand(3, sum(net.readout_widths) + net.graph_features, dtype=weight.dtype, device=weight.device)
     return _checked(net.head, rows, ({0: torch.export.Dim("graphs")},))
 
 
 def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
     """From vertex features (vertices, in_features) of graphs with this very structure to outputs.
 
-    Edge weights and edge features are those of the graphs given.
+    Edge weights, edge features and features of graphs as a whole are those of the graphs given.
     """
     b = Pack.of(graphs).batch()  # a new one: what torch traces stays in its caches
 
@@ -65,15 +69,15 @@ def write_onnx(program: torch.export.ExportedProgram, path: str | Path) -> Path:
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of operators of other packages
     made = torch.onnx.export(program, (example,), dynamo=True, verbose=False)
     assert made is not None
-    made.save(path)
+    content = made.model_proto.SerializeToString()
     quiet = onnxruntime.SessionOptions()
     quiet.log_severity_level = 3  # errors; else it tells of every constant that it folds
-    session = onnxruntime.InferenceSession(path, quiet)
+    session = onnxruntime.InferenceSession(content, quiet)
     given = torch.rand_like(example)
     found = session.run(None, {session.get_inputs()[0].name: given.numpy()})[0]
     if not torch.allclose(torch.from_numpy(found), program.module()(given), rtol=1e-4, atol=1e-5):
-        path.unlink()
         raise ConfigurationError("the ONNX file differs from the network; keep it as a model file or with torch.export")
+    write_atomically(path, content)
     return path
 
 

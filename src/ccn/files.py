@@ -15,7 +15,7 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +34,7 @@ __all__ = [
     "private_folder",
     "remove_unfinished",
     "write_atomically",
+    "write_figure",
     "write_json",
 ]
 
@@ -98,30 +99,38 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], None]) -
             f.flush()
             os.fsync(f.fileno())
         beside.replace(path)
-        _sync(path.parent)
     except OSError as error:
         raise FileError(
             f"{path}: cannot be written ({error.strerror or error}); free space or choose another place, "
             "what was there before is intact"
         ) from error
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):  # the file is written, or there is an error that says why not
+            beside.unlink()
+    _sync(path.parent)
 
 
 def _sync(folder: Path) -> None:
-    """Make a move into a folder survive a crash of the machine, where the system can."""
+    """Make a move into a folder survive a crash of the machine, where the system can; else it keeps the old file."""
     if os.name != "posix":
         return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a value as indented JSON, atomically."""
     write_atomically(path, (json.dumps(json_safe(value), indent=1) + "\n").encode())
+
+
+def write_figure(path: Path, figure: Any, dpi: int = 150) -> None:
+    """Write a figure of matplotlib in the format of its suffix, atomically."""
+    form = path.suffix[1:].lower() or "png"
+    write_atomically(path, lambda file: figure.savefig(file, format=form, dpi=dpi))
 
 
 @contextmanager
@@ -146,9 +155,12 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files that a killed process has left in a folder and those below it."""
-    for left in folder.rglob(".*.part"):
-        left.unlink(missing_ok=True)
+    """Remove the temporary files and folders that a killed process has left in a folder and those below it."""
+    for left in list(folder.rglob(".*.part")):
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink(missing_ok=True)
 
 
 @contextmanager

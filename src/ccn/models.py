@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,17 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, MatrixClass, bell
+from ccn.algebra.contractions import PRESETS, Contraction, MatrixClass, bell
 from ccn.engine.aggregate import prepare
 from ccn.engine.matrices import Matrices
-from ccn.engine.memory import check_memory
+from ccn.engine.memory import check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graphs.adjacency import AdjacencyChannel, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Normalised, Power, Weights
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
 from ccn.layers.initialisation import readout_scales
-from ccn.layers.normalisation import normalisation
+from ccn.layers.normalisation import RobustScale, normalisation
 from ccn.schemes.generators import Neighbourhoods, composition, has_free_children
 from ccn.schemes.packed import Composition, Level, Nodes
 from ccn.schemes.scheme import SchemeGenerator
@@ -47,8 +48,9 @@ class CCN(nn.Module):
         levels: number of levels above the vertices.
         channels: channels of the activations; one number, or one per level 0..levels.
         contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
-            :class:`ccn.Contraction`; for all levels, or a list with one choice per level. By default
-            ``distinct``, and ``paper10`` (projections only) with ``self_product``.
+            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels,
+            or a list with one choice per level. By default ``distinct``, and ``paper10`` (projections only) with
+            ``self_product``.
         adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
             a list with one choice per level.
         own: also read the node's own activation of the level below, as the last contraction.
@@ -62,6 +64,9 @@ class CCN(nn.Module):
         hidden: width of the MLP's hidden layer, or of each of several.
         head_norm: None, ``"batch"`` or ``"layer"``: normalises the invariants that the MLP reads and its hidden layers.
         head_dropout: probability of dropping a hidden unit of the MLP, while training.
+        graph_features: number of features of the graph as a whole (:attr:`ccn.Batch.graph_features`) that the MLP reads
+            beside the invariants: scaled by :class:`ccn.layers.RobustScale`, which is to be fitted, and dropped like
+            hidden units.
 
     Example:
         >>> import ccn
@@ -95,6 +100,7 @@ class CCN(nn.Module):
         hidden: int | Sequence[int] = 64,
         head_norm: str | None = None,
         head_dropout: float = 0.0,
+        graph_features: int = 0,
     ) -> None:
         super().__init__()
         in_features, out_features = _integer("in_features", in_features, 1), _integer("out_features", out_features, 1)
@@ -104,6 +110,7 @@ class CCN(nn.Module):
         if not isinstance(adjacency_channels, Sequence):
             adjacency_channels = (adjacency_channels,)
         self.in_features, self.levels = in_features, levels
+        self.graph_features = _integer("graph_features", graph_features, 0)
         self.orders = _per_level("order", order, levels + 1, least=0)
         self.channels = _per_level("channels", channels, levels + 1, least=1)
         self.matrix_class = MatrixClass(directed, self_loops)
@@ -118,13 +125,19 @@ class CCN(nn.Module):
         # Between one-hot features (one term) and dense ones (in_features terms).
         nn.init.normal_(self.embedding.weight, std=in_features**-0.25)
         nn.init.zeros_(self.embedding.bias)
-        if all(isinstance(c, Contraction) for c in contractions):
+        if not isinstance(contractions, Iterable):
+            raise ConfigurationError(f"contractions={contractions!r}: name a preset or list them")
+        if not isinstance(contractions, str) and all(
+            isinstance(c, Contraction) or (isinstance(c, str) and c not in PRESETS) for c in contractions
+        ):
             contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:
             if product is not True and product is not False and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
+        own_kinds = all(isinstance(c, Normalised | Power | Weights) for c in self.adjacency_channels)
+        self._ignores_edges = own_kinds or not any(products)  # until said once
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
                 self.channels[i],
@@ -147,6 +160,11 @@ class CCN(nn.Module):
         self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
         width = sum(self.readout_widths)
         head = [_Rescale(self.orders, self.channels), normalisation(head_norm, width)]
+        if self.graph_features:
+            # Not normalised: they are scaled already, and rare ones would become large again.
+            whole = nn.Sequential(RobustScale(self.graph_features), nn.Dropout(head_dropout))
+            head = [_Beside(width, nn.Sequential(*(m for m in head if m is not None)), whole)]
+            width += self.graph_features
         for h in [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]:
             head += [nn.Linear(width, h), normalisation(head_norm, h), nn.ReLU()]
             head += [nn.Dropout(head_dropout)] if head_dropout else []
@@ -160,6 +178,14 @@ class CCN(nn.Module):
         if width != self.in_features:
             raise GraphError(
                 f"the graphs have vertex features of width {width}, the network reads in_features={self.in_features}"
+            )
+        if self._ignores_edges and b.edge_features is not None and (width := b.edge_features.shape[1]):
+            self._ignores_edges = False
+            warnings.warn(
+                f"the graphs have edge features of width {width}, which this network ignores; make it with "
+                f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] "
+                "to read them, or give it ccn.Pack.of(graphs).without_edge_features()",
+                stacklevel=4,
             )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
@@ -191,14 +217,18 @@ class CCN(nn.Module):
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
-        return composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
+        warn_of_work(scheme.levels, self.orders)
+        return scheme
 
-    def _check_sizes(self, b: Batch, sizes: list[Int]) -> None:
-        """Whether these levels are not more than the network has, and fit into memory."""
+    def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
+        """Whether these levels are not more than the network has, and fit into memory; the scheme needs so many
+        ``numbers`` for the last of them.
+        """
         if len(sizes) > self.levels:
             raise SchemeError(f"the scheme has {len(sizes)} levels above the atoms, the network levels={self.levels}")
         above = slice(1, 1 + len(sizes))
-        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device)
+        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device, numbers)
 
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.
@@ -247,7 +277,21 @@ class CCN(nn.Module):
 
     def forward(self, graphs: Any) -> Tensor:
         """(graphs, out_features) for a batch or a list of graphs."""
-        out: Tensor = self.head(self.embed(graphs))
+        b = self._batch(graphs)
+        return self.read(self.embed(b), b)
+
+    def read(self, embedding: Tensor, graphs: Any) -> Tensor:
+        """The output from the embedding of graphs and, if the network reads them, their features as a whole."""
+        if self.graph_features:
+            whole = batch(graphs).graph_features
+            width = 0 if whole is None else whole.shape[1]
+            if whole is None or width != self.graph_features:
+                raise GraphError(
+                    f"the network reads {self.graph_features} features of a graph as a whole, the graphs have {width}; "
+                    "give a pack that has them (Pack.with_graph_features), or a network without (graph_features)"
+                )
+            embedding = torch.cat([embedding, whole.to(embedding.dtype)], dim=1)
+        out: Tensor = self.head(embedding)
         return out
 
 
@@ -268,6 +312,17 @@ class _Rescale(nn.Module):
 
     def forward(self, z: Tensor) -> Tensor:
         return z * self.scale
+
+
+class _Beside(nn.Module):
+    """Two modules side by side: one for the first columns, one for the others."""
+
+    def __init__(self, width: int, first: nn.Module, others: nn.Module) -> None:
+        super().__init__()
+        self.width, self.first, self.others = width, first, others
+
+    def forward(self, z: Tensor) -> Tensor:
+        return torch.cat([self.first(z[:, : self.width]), self.others(z[:, self.width :])], dim=1)
 
 
 def _integer(name: str, value: Any, least: int) -> int:

@@ -1,4 +1,6 @@
-"""Progress on standard error: one display for reading, training and prediction.
+"""Lines and progress on standard error, all of which the logger ``ccn`` gets too, whether they are shown or not.
+
+``say`` is for single lines; one display serves reading, training and prediction.
 
 ``progress`` gives a function to call with the number of steps done, and at times with a note::
 
@@ -6,12 +8,15 @@
         update(done)  # a bar with the time remaining, or a count with its rate where there is no total
         update(done, "epoch 3 of 10: loss 0.12")  # off a terminal, the line "member 1, epoch 3 of 10: loss 0.12"
 
+Without a total, a note takes the place of the title until the next call.
+
 Where standard error is not a terminal nothing is shown but, with ``notes=True``, one line per note. Rich is imported
 only if something may be shown. Imports nothing else of the package.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Iterator
@@ -21,11 +26,25 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Update", "progress"]
+__all__ = ["Update", "log", "progress", "say"]
+
+_LOGGER = logging.getLogger("ccn")
+_LOGGER.addHandler(logging.NullHandler())  # else Python would print errors once more where no handler is set up
+
+
+def log(line: str, level: int = logging.INFO) -> None:
+    """Give a line to the logger alone."""
+    _LOGGER.log(level, "%s", line)
+
+
+def say(line: str, level: int = logging.INFO) -> None:
+    """Log a line and print it on standard error."""
+    log(line, level)
+    print(line, file=sys.stderr, flush=True)
 
 
 class Update(Protocol):
-    """Called with the number of steps done so far and, where the total is known, with a note to show beside the bar."""
+    """Called with the number of steps done so far and, at times, with a note to show."""
 
     def __call__(self, done: int, note: str | None = None) -> None: ...
 
@@ -52,11 +71,12 @@ def progress(
     """
 
     def silent(done: int, note: str | None = None) -> None:
-        pass
+        if note is not None:
+            log(f"{title}, {note}")
 
     def lines(done: int, note: str | None = None) -> None:
         if note is not None:
-            print(f"{title}, {note}", file=sys.stderr, flush=True)
+            say(f"{title}, {note}")
 
     if not shown:
         yield silent
@@ -79,12 +99,16 @@ def progress(
 
         def update(done: int, note: str | None = None) -> None:
             nonlocal began
+            silent(done, note)
+            if total is None and note is not None:
+                display.update(task, description=note, refresh=True)
+                return
             began = began or (time.monotonic(), done)  # what a resumed run had done before does not count
             if total is None:
                 seconds = time.monotonic() - began[0]
                 rate = f", {(done - began[1]) / seconds:,.0f} {unit}/s" if seconds > 1 else ""
                 note = f"{done:,} {unit}{rate}"
-            display.update(task, completed=done)
+            display.update(task, completed=done, description=title)
             if note is not None:
                 display.update(task, note=note)
 

@@ -154,5 +154,4 @@ def forward(net: CCN, graphs: Sequence[Graph]) -> Tensor:
         sums = [torch.stack([invariants(node.activation) for node in level]).sum(0) for level in levels]
         missing = sum(net.readout_widths[len(sums) :])
         rows.append(torch.cat([*sums, sums[0].new_zeros(missing)]))
-    out: Tensor = net.head(torch.stack(rows))
-    return out
+    return net.read(torch.stack(rows), graphs)

@@ -39,12 +39,18 @@ def _digest(tensors: Mapping[str, Tensor], form: str, data: str) -> str:
 
 
 def write(path: Path, form: str, version: int, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> None:
-    """Write tensors and plain data as a file of the format ``form``."""
+    """Write tensors and plain data as a file of the format ``form``; the same content gives the same bytes."""
     # Copies, since safetensors refuses tensors that share memory.
     held = {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}
     header = {"format": f"{form} {version}", "data": json.dumps(data, allow_nan=True)}
     header["sha256"] = _digest(held, header["format"], header["data"])
-    write_atomically(path, save(held, header))
+    raw = memoryview(save(held, header))
+    end = 8 + int.from_bytes(raw[:8], "little")
+    # safetensors writes the entries of the header in an order that is drawn anew in every process.
+    text = json.dumps({**json.loads(bytes(raw[8:end])), "__metadata__": header}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    pieces = (len(text).to_bytes(8, "little"), text, raw[end:])
+    write_atomically(path, lambda file: file.writelines(pieces))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Generalised contractions: their counts, order and names, and that what is called redundant is, and nothing else."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise, product
 from math import comb
 
@@ -113,7 +115,7 @@ def test_letters_never_collide_and_beyond_fifty_two_there_is_an_error(kept: int,
     assert len(set(c.letters)) == c.order_in
     assert c.einsum.split("->")[1] == c.letters[:kept]
     more = Contraction(tuple(range(kept)), tuple((kept + i,) for i in range(53 - kept)))
-    with pytest.raises(ConfigurationError, match=r"53 indices have no einsum form.*52 letters"):
+    with pytest.raises(ConfigurationError, match=r"53 .*52"):
         _ = more.letters
 
 
@@ -186,16 +188,16 @@ def test_an_impossible_order_is_an_error_that_names_it(orders: tuple[int, int]) 
     ids=["both kept and summed", "out of order", "gap", "empty block", "in two blocks"],
 )
 def test_a_malformed_contraction_is_an_error(survivors: tuple[int, ...], blocks: tuple[tuple[int, ...], ...]) -> None:
-    with pytest.raises(ConfigurationError, match="each axis"):
+    with pytest.raises(ConfigurationError):
         Contraction(survivors, blocks)
 
 
 def test_a_product_with_a_needs_its_two_axes_and_a_preset_a_known_name() -> None:
-    with pytest.raises(ConfigurationError, match="A's two axes"):
+    with pytest.raises(ConfigurationError, match="TA"):
         Contraction((0,), (), "TA")
     with pytest.raises(ConfigurationError, match=r"'most'.*distinct, all, paper10"):
         preset("most", 3, 2, "T")
-    with pytest.raises(ConfigurationError, match=r"'complete' is a basis of linear maps.*equivariant_maps\(3, 2\)"):
+    with pytest.raises(ConfigurationError, match=r"'complete'.*equivariant_maps\(3, 2\)"):
         preset("complete", 3, 2, "T")
 
 
@@ -247,9 +249,9 @@ def test_from_order_zero_the_size_of_the_part_is_given_and_else_it_is_that_of_th
     torch.testing.assert_close(equivariant_map(f, apart, m=3), f.expand(3, 3, 2))
     torch.testing.assert_close(equivariant_map(f, together, m=3), torch.eye(3).double()[..., None] * f)
     for tensor, e, m, message in [
-        (f, apart, None, "order 0.*pass m="),
-        (torch.randn(3, 2), equivariant_maps(1, 1)[0], 4, "m=4, but the axes of the tensor have length 3"),
-        (f, equivariant_maps(1, 1)[0], 3, "takes order 1, got a tensor of order 0"),
+        (f, apart, None, "order 0.*m="),
+        (torch.randn(3, 2), equivariant_maps(1, 1)[0], 4, "m=4.* 3"),
+        (f, equivariant_maps(1, 1)[0], 3, "order 1, .*order 0"),
     ]:
         with pytest.raises(ConfigurationError, match=message):
             equivariant_map(tensor, e, m)
@@ -300,5 +302,29 @@ def test_the_contractions_are_among_them(n: int, out: int) -> None:
 def test_the_einsum_shows_sums_copies_and_new_indices() -> None:
     assert EquivariantMap(2, 2, ((0, 2), (1,), (3,))).einsum == "ab->ac"
     assert str(EquivariantMap(1, 2, ((0, 1, 2),))) == "a->aa"
-    with pytest.raises(ConfigurationError, match="53 indices have no einsum form"):
+    with pytest.raises(ConfigurationError, match="53 "):
         _ = EquivariantMap(53, 0, tuple((a,) for a in range(53))).einsum
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_every_contraction_is_read_from_what_it_prints(k: int) -> None:
+    orders: dict[Source, int] = {"H": k, "T": k + 1, "TA": k + 3, "UA": k + 2}
+    if k < 3:  # of the products of T with itself that a layer offers
+        orders["TT"] = 2 * k + 2
+    for source, n in orders.items():
+        for c in (c for out in range(min(n, 3) + 1) for c in contractions(n, out, source)):
+            read = Contraction.parse(str(c))
+            assert (read.survivors, read.blocks) == (c.survivors, c.blocks)
+            assert replace(read, source=source) == c
+            assert read.source in ("H", source.replace("U", "T"))
+    own = Contraction(tuple(range(k)), (), "own")
+    assert Contraction.parse(str(own)) == own
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "some", "ab>a", "ab->c", "ab->ba", "aab->a", "ab->aa", "a,bxxy->ab", "ab,c,d->a", "a1->a", "own a,b->a"],
+)
+def test_a_string_that_is_no_contraction_is_refused_by_name(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(repr(text))):
+        Contraction.parse(text)

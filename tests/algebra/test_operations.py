@@ -99,7 +99,7 @@ def test_contraction_is_its_definition_index_by_index(n: int, out: int) -> None:
             if all(len({index[a] for a in block}) == 1 for block in c.blocks):
                 expected[tuple(index[a] for a in c.survivors)] += f[index]
         _equal(contract(torch.from_numpy(f), c), expected)
-    with pytest.raises(ConfigurationError, match=f"takes order {n}, got a tensor of order {n + 1}"):
+    with pytest.raises(ConfigurationError, match=f"order {n}, .*order {n + 1}"):
         contract(torch.from_numpy(_random(n + 1)), contractions(n, out)[0])
 
 

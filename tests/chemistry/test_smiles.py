@@ -2,7 +2,7 @@
 
 import pytest
 
-from ccn.chemistry.smiles import MAX_ATOMS, parse_smiles, parses, quick_reader, refusal, why_unreadable
+from ccn.chemistry.smiles import MAX_ATOMS, mol_block, parse_smiles, parses, quick_reader, refusal, why_unreadable
 from ccn.errors import GraphError
 
 BAD = {"": "no SMILES", "C1CC": "spelling", "CCÖ": "'Ö'", "C(C)(C)(C)(C)C": "valence"}
@@ -37,3 +37,13 @@ def test_the_quick_reader_does_not_perceive_aromaticity() -> None:
     mol = quick_reader()("c1ccccc1")
     assert mol.GetNumAtoms() == 6
     assert not any(atom.GetIsAromatic() for atom in mol.GetAtoms())
+
+
+def test_the_block_of_an_sdf_has_coordinates_stereo_and_a_title(capfd: pytest.CaptureFixture[str]) -> None:
+    from rdkit import Chem
+
+    mol = Chem.MolFromMolBlock(mol_block("C[C@H](N)C(=O)O", "alanine"))
+    assert (mol.GetProp("_Name"), Chem.MolToSmiles(mol)) == ("alanine", "C[C@H](N)C(=O)O")
+    assert len({tuple(p) for p in mol.GetConformer().GetPositions()}) == 6
+    assert Chem.MolFromMolBlock(mol_block("C1CC", "bad")).GetNumAtoms() == 0
+    assert capfd.readouterr().err == ""

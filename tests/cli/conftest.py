@@ -11,6 +11,7 @@ import pytest
 from ccn.cli import app
 
 TINY = [
+    *("--method", "ccn"),
     *("--order", "1", "--levels", "1", "--channels", "4", "--hidden", "8", "--contractions", "distinct"),
     *("--epochs", "2", "--batch-size", "16", "--threads", "1", "--features", "element", "--no-edge-features"),
 ]

@@ -52,7 +52,12 @@ def test_threads_of_train_keep_their_name(capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 def test_exit_codes(
-    error: BaseException, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def fails(path: object) -> None:
         raise error
@@ -62,6 +67,7 @@ def test_exit_codes(
         main(["info", "x"])
     assert ended.value.code == code
     assert said in capsys.readouterr().err
+    assert [r.levelname for r in caplog.records if r.name == "ccn"] == ["ERROR"] * bool(said)
 
 
 @pytest.mark.slow

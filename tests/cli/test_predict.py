@@ -95,3 +95,72 @@ def test_json_goes_where_the_table_is_not(ccn: Call, run: Path, table: Path, tmp
     said = capsys.readouterr()
     assert json.loads(said.err.splitlines()[-1])["output"] == "-"
     assert len(said.out.splitlines()) == 41
+
+
+def test_smiles_are_answered_on_the_screen(ccn: Call, run: Path, capsys: Capture) -> None:
+    ccn("predict", run, "CCO", "CCCN", "--quiet")
+    shown = capsys.readouterr().out
+    assert all(word in shown for word in ("CCO", "CCCN", "size_pred"))
+    assert "reason" not in shown
+    ccn("predict", run, "CCO", "C1CC", "--json")
+    good, bad = json.loads(capsys.readouterr().out)
+    assert (good["smiles"], good["reason"], bad["size_pred"]) == ("CCO", None, None)
+    assert f"{good['size_pred']:.7g}" in shown
+    assert "not a SMILES" in bad["reason"]
+    ccn("predict", run, "CCO", "-o", "-", "--quiet")
+    assert capsys.readouterr().out.splitlines()[0] == "smiles,size_pred,reason"
+
+
+def test_many_columns_of_smiles_are_shown_as_rows(ccn: Call, run: Path, capsys: Capture) -> None:
+    ccn("embed", run, "CCO", "CCCN", "--quiet")
+    lines = capsys.readouterr().out.splitlines()
+    assert all(word in lines[1] for word in ("smiles", "CCO", "CCCN"))
+    assert sum(" e" in line for line in lines) == 8
+
+
+@pytest.mark.parametrize("verb", ["predict", "embed"])
+def test_what_is_no_file_and_no_smiles_is_an_error(ccn: Call, run: Path, table: Path, verb: str) -> None:
+    with pytest.raises(CCNError, match=r"molekules.*no such file.*not a SMILES"):
+        ccn(verb, run, "molekules")
+    with pytest.raises(CCNError, match="CCO"):
+        ccn(verb, run, "CCO", table)
+    with pytest.raises(CycloptsError):
+        ccn(verb, run, "CCO", "--typo")
+
+
+def test_excel_in_and_out(ccn: Call, run: Path, tiny: list[str], tmp_path: Path, capsys: Capture) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["nothing"])
+    sheet = book.create_sheet("molecules")
+    sheet.append(["id", "smiles", "size"])
+    for i in range(1, 21):
+        sheet.append([f"m{i}", "C" * i + "O", i + 0.5])
+    source, out = tmp_path / "t.xlsx", tmp_path / "out.xlsx"
+    book.save(source)
+    named = ("--sheet", "molecules", "--quiet")
+    ccn("predict", run, source, "-o", out, *named, "--spreadsheet-safe")
+    found = list(openpyxl.load_workbook(out).active.values)
+    assert found[0] == ("id", "smiles", "size", "size_pred", "reason")
+    assert [row[2] for row in found[1:]] == [i + 0.5 for i in range(1, 21)]
+    assert all(isinstance(row[3], float) for row in found[1:])
+    ccn("train", source, "--target", "size", "--output", tmp_path / "run", *named, *tiny)
+    capsys.readouterr()
+    ccn("evaluate", tmp_path / "run", source, "--sheet", "molecules", "--json")
+    assert json.loads(capsys.readouterr().out)["rows"] == 20
+    ccn("data", "info", source, "--sheet", "molecules", "--json")
+    assert json.loads(capsys.readouterr().out)["graphs"] == 20
+
+
+def test_predictions_as_sdf_keep_names(ccn: Call, run: Path, table: Path, tmp_path: Path) -> None:
+    from rdkit import Chem
+
+    ccn("predict", run, table, "-o", tmp_path / "out.sdf", "--quiet", "--processes", "1")
+    mols = list(Chem.SDMolSupplier(str(tmp_path / "out.sdf")))
+    assert [mol.GetProp("_Name") for mol in mols] == [f"m{i}" for i in range(40)]
+    assert all(float(mol.GetProp("size_pred")) for mol in mols)
+    ccn("predict", run, tmp_path / "out.sdf", "-o", tmp_path / "again.csv", "--quiet", "--processes", "1")
+    again = rows(tmp_path / "again.csv")
+    assert [row["title"] for row in again] == [f"m{i}" for i in range(40)]
+    for row in again:
+        assert float(row["size_pred.2"]) == pytest.approx(float(row["size_pred"]), rel=1e-4)

@@ -76,6 +76,28 @@ def test_failed_cells_are_an_error_and_those_out_of_time_are_not(
     assert said.startswith("ccn: 2 of 2 cells failed, first MUTAG ridge split 1: KeyError: 1")
 
 
+def test_methods_that_cannot_run_here_are_skipped_with_the_reason(
+    ccn: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def work(cell: Cell, limit: float | None, threads: int) -> Record:
+        ran.append(cell.method)
+        return cell.record("timeout", 5.0)
+
+    monkeypatch.setattr(runner, "work", work)
+    monkeypatch.delenv("CCN_CHEMPROP", raising=False)
+    words = ("--splits", "0-0", "--results", tmp_path)
+    ccn("reproduce", "dili", "--methods", "forest,chemprop", *words)
+    said = capsys.readouterr().err.splitlines()
+    assert ran == ["forest"]
+    assert "chemprop" in said[0]
+    assert "CCN_CHEMPROP" in said[0]
+    assert "1 cell," in said[1]
+    ccn("reproduce", "dili", "--methods", "chemprop", *words)
+    assert "0 cells, " in capsys.readouterr().err
+
+
 def test_the_line_of_a_cell_counts_those_that_ended() -> None:
     board = Board(cells("MUTAG"), [])
     board.ended(board.cells[0].record("timeout", 5.0))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ccn import sealed
-from ccn.cli.show import print_json, table
+from ccn.cli.show import print_json, say, table
 from ccn.files import json_safe
 from ccn.learning import model_file
 
@@ -21,6 +22,16 @@ def test_tables_show_brackets_and_colons(capsys: pytest.CaptureFixture[str]) -> 
     table("[/title]", ["", "[red]part"], [[name, "1"] for name in NAMES])
     said = capsys.readouterr().out
     assert all(text in said for text in (*NAMES, "[/title]", "[red]part"))
+
+
+def test_lines_are_logged_also_if_nothing_is_printed(
+    caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.INFO, "ccn")
+    for quiet in (True, False):
+        say(quiet)("a\x1bb")
+    assert [record.getMessage() for record in caplog.records] == ["a\\x1bb"] * 2
+    assert capsys.readouterr().err == "a\\x1bb\n"
 
 
 def test_targets_with_brackets_go_through_every_command(

@@ -1,6 +1,7 @@
 """`ccn table`: what is printed, written and put into pages."""
 
 import csv
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from made_up import accuracies, hcep, write
 
 from ccn.errors import CCNError
 from ccn.paper.formats import embed
-from ccn.paper.records import read
+from ccn.paper.records import history
 from ccn.paper.tables import NAMES, table
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,8 @@ def test_files(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
         ccn("table", "all", "--results", results, "--format", kind, "--output", tmp_path / kind)
     assert (tmp_path / "latex").read_text().count(r"\begin{tabular}") == len(NAMES)
     with (tmp_path / "csv").open(newline="") as file:
-        assert {row["table"] for row in csv.DictReader(file)} == {"kernels", "hcep", "qm9", "qm9-rmse"}
+        published = {"kernels", "hcep", "qm9", "qm9-rmse", "admet", "cliffs", "cliffs-only"}
+        assert {row["table"] for row in csv.DictReader(file)} == published
     pytest.importorskip("matplotlib")
     ccn("table", "kernels", "--results", results, "--format", "png", "--output", tmp_path / "k.png")
     assert (tmp_path / "k.png").stat().st_size > 10_000
@@ -75,6 +77,21 @@ def test_a_page_with_a_table_that_has_no_end_is_left_as_it_was(
     with pytest.raises(CCNError, match="ccn table kernels"):
         ccn("table", "all", "--results", results, "--update", page)
     assert page.read_text() == text
+
+
+def test_a_page_is_as_it_was_when_the_disk_is_full(
+    ccn: Callable[..., None], results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    page = tmp_path / "page.md"
+    page.write_text("<!-- ccn table kernels -->\n<!-- end of table -->\n")
+    monkeypatch.setattr(os, "fsync", fail)
+    for words in (("all", "--update"), ("kernels", "--output")):
+        with pytest.raises(CCNError, match=r"page\.md"):
+            ccn("table", words[0], "--results", results, words[1], page)
+    assert page.read_text() == "<!-- ccn table kernels -->\n<!-- end of table -->\n"
 
 
 def test_pictures_without_a_name_have_that_of_their_table(
@@ -116,5 +133,5 @@ def test_the_page_of_results_is_what_the_records_say() -> None:
     if not (ROOT / "results").is_dir():
         pytest.skip("there are no records")
     page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
-    records = read(ROOT / "results")
+    records = history(ROOT / "results")
     assert embed(page, [table(name, records) for name in NAMES], "results.md") == page

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,10 @@ import torch
 from ccn import sealed
 from ccn.cli import main
 from ccn.errors import CCNError
-from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve
+from ccn.files import file_digest
+from ccn.learning.model_file import load
+from ccn.methods.network import NetworkMethod
+from ccn.runs.config import begin_folder, check_folder, hold_folder, read_config, resolve, to_toml
 
 Call = Callable[..., None]
 
@@ -37,6 +41,27 @@ def content(run: Path) -> tuple[object, dict[str, list[float]]]:
     return data, {name: t.double().reshape(-1).tolist() for name, t in tensors.items()}
 
 
+def test_numbers_are_fitted_on_the_scale_that_is_asked_for(
+    table: Path, tmp_path: Path, ccn: Call, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", "--target-scale", "log", *tiny)
+    assert content(run)[0]["task"]["scale"]["bends"][0]["kind"] == "log"  # type: ignore[index]
+    assert "size log" in (run / "report.md").read_text()
+    assert all(float(row["size_pred"]) > 0 for row in rows(run / "predictions.csv"))
+
+
+def test_a_heavy_tail_is_said(tmp_path: Path, ccn: Call, tiny: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    table, run = tmp_path / "tail.csv", tmp_path / "run"
+    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 4):.3f}" for i in range(40)]
+    table.write_text("\n".join(["smiles,dose", *lines]) + "\n")
+    ccn("train", table, "--target", "dose", "-o", run, *tiny)
+    (line,) = [w for w in json.loads((run / "metrics.json").read_text())["warnings"] if "--target-scale auto" in w]
+    assert line.startswith("dose:")
+    assert line in capsys.readouterr().err
+    assert line in (run / "report.md").read_text()
+
+
 def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     names = {p.name for p in run.iterdir()}
     assert names == {
@@ -45,18 +70,20 @@ def test_a_run_is_one_folder_with_everything(run: Path) -> None:
     }  # fmt: skip
     found = json.loads((run / "metrics.json").read_text())
     assert found["graphs"] == {"train": 32, "validation": 2, "calibration": 2, "test": 4}
-    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2"}
-    assert 0 <= found["interval"]["coverage"] <= 1
+    assert set(found["metrics"]["test"]) == {"mae", "rmse", "r2", "spearman"}
+    assert found["interval"]["level"] == 0.9
+    assert "9 calibration rows, there are 2" in found["interval"]["reason"]
     assert len(rows(run / "history.csv")) == 2
     tested = rows(run / "predictions.csv")
-    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred", "size_low", "size_high"}
+    assert set(tested[0]) == {"row", "id", "smiles", "size", "size_pred"}
     assert len(tested) == 4
     for row in tested:
         assert row["id"] == f"m{int(row['row']) - 1}"
         assert float(row["size"]) == len(row["smiles"]) + 0.25
     report = (run / "report.md").read_text()
     assert "| MAE |" in report
-    assert "90 % intervals" in report
+    assert found["interval"]["reason"] in report
+    assert "--interval" not in report
 
 
 def test_classes_bad_rows_and_json(
@@ -137,7 +164,7 @@ def test_a_second_process_is_refused_while_the_first_is_at_work(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
     words = ("train", table, "--target", "size", "--output", tmp_path / "run", "--quiet", *tiny)
-    with hold_folder(tmp_path / "run"), pytest.raises(CCNError, match="another process"):
+    with hold_folder(tmp_path / "run"), pytest.raises(CCNError):
         ccn(*words)
     assert not (tmp_path / "run").exists()
     child = fork_and_kill(tmp_path / "run")
@@ -158,7 +185,7 @@ with hold_folder(Path({str(folder)!r})):
     return subprocess.run([sys.executable, "-c", code], check=False).returncode
 
 
-@pytest.mark.parametrize("killed_at", range(1, 12))
+@pytest.mark.parametrize("killed_at", range(1, 20))
 def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
     killed_at: int, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +205,7 @@ def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
         return step
 
     with monkeypatch.context() as patched:
-        for name in ("unlink", "replace", "mkdir"):
+        for name in ("unlink", "replace", "rename", "mkdir"):
             patched.setattr(Path, name, counted(getattr(Path, name)))
         patched.setattr(os, "unlink", counted(os.unlink))
         patched.setattr(shutil, "rmtree", counted(shutil.rmtree))
@@ -186,9 +213,16 @@ def test_an_interrupted_overwrite_can_be_resumed_or_overwritten(
             begin_folder(other, config, resume=False)
     assert check_folder(other, resume=False, overwrite=True) is None
     before = check_folder(other, resume=True, overwrite=False)
-    assert before is not None
-    assert before["seed"] in (0, 7)
-    assert before["seed"] == 0 or not list(other.rglob("checkpoint-*"))
+    former = other / ".former"
+    if before is None:  # the former configuration was moved last
+        assert (former / "config.toml").exists()
+    else:
+        assert before["seed"] in (0, 7)
+        assert before["seed"] == 0 or not list((other / "checkpoints").rglob("checkpoint-*"))
+    kept = {p.name for place in (other, former) if place.exists() for p in place.iterdir()}
+    assert {p.name for p in run.iterdir()} <= kept
+    begin_folder(other, config, resume=False)
+    assert {p.name for p in former.iterdir()} == {p.name for p in run.iterdir()}
 
 
 def test_a_run_without_checkpoints_is_resumed_with_the_settings_given(run: Path, tmp_path: Path) -> None:
@@ -227,13 +261,40 @@ def test_splits_by_a_column(ccn: Call, tmp_path: Path, tiny: list[str]) -> None:
     assert json.loads((tmp_path / "run" / "splits.json").read_text())["splits"][0]["test"] == [17, 18, 19]
 
 
+def test_a_molecule_in_two_parts_is_said_and_left_out_of_a_second_score(
+    ccn: Call, tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "t.csv"
+    rows = [(f"{'C' * (i + 1)}O", part) for i, part in enumerate(["train"] * 14 + ["val"] * 4 + ["test"] * 3)]
+    rows += [("OC", "test"), ("OCC", "val")]
+    table.write_text("smiles,y,part\n" + "".join(f"{s},{i}.5,{part}\n" for i, (s, part) in enumerate(rows)))
+    words = ["train", table, "--target", "y", "--split-column", "part", *tiny]
+    ccn(*words, "-o", tmp_path / "run")
+    said = capsys.readouterr()
+    assert "2, in 4 rows" in said.err
+    assert "1 of the 4 test rows" in said.out
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert found["shared_molecules"] == 2
+    assert found["overlap"]["test"]["train"] == 1
+    assert found["overlap"]["test"]["without"]["rows"] == 3
+    assert found["overlap"]["test"]["without"]["metrics"] != found["metrics"]["test"]
+    assert found["overlap"]["validation"]["train"] + found["overlap"]["calibration"]["train"] == 1
+    assert "1 of the 4 test rows" in (tmp_path / "run" / "report.md").read_text()
+    ccn("info", tmp_path / "run")
+    assert "test, new" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(list(map(str, [*words, "-o", tmp_path / "other", "--duplicates", "together"])))
+    assert ended.value.code == 1
+    assert "rows 0 and 21" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "fact"),
     [
         (["train", "nowhere.csv", "-o", "run"], 1, "nowhere.csv"),
         (["train", "{table}", "--target", "sise", "-o", "run"], 1, "'sise'"),
         (["train", "{table}", "-o", "{folder}"], 1, "full: "),
-        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "dropout=2.0"),
+        (["train", "{table}", "-o", "run", "--dropout", "2"], 1, "--dropout 2.0:"),
         (["train", "{table}", "-o", "run", "--epochs", "many"], 2, "--epochs"),
         (["train", "{table}", "-o", "run", "--epoch", "3"], 2, "--epoch"),
         (["train", "-o", "run"], 1, "molecules.csv"),
@@ -285,6 +346,7 @@ def test_settings_are_checked_before_an_older_run_is_touched(
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     before = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
     how = "--resume" if "--method" in words else "--overwrite"
+    words = words if "--method" in words else ["--method", "ccn", *words]
     with pytest.raises(CCNError, match=said):
         ccn("train", table, "--target", "size", "-o", run, "--quiet", how, *words)
     assert {p: p.read_bytes() for p in run.rglob("*") if p.is_file()} == before
@@ -319,3 +381,206 @@ def test_rows_without_a_target_are_counted(ccn: Call, table: Path, tmp_path: Pat
     assert rows["without target"] == 2
     assert sum(rows.values()) == 42
     assert "without target 2" in (tmp_path / "run" / "report.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["contractions", "nonlinearity", "scheme", "strategy", "precision", "devices"])
+def test_what_the_network_or_the_machine_refuses_is_named_as_in_the_file(
+    name: str, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, section = tmp_path / "c.toml", "machine" if name in ("strategy", "precision", "devices") else "network"
+    monkeypatch.setattr(NetworkMethod, "learn", lambda *_: pytest.fail("it was not refused"))
+    for value in ('"x"', "[]", "{}", "-1", "1e400", "nan", "true"):
+        config.write_text(f'method = "ccn"\n[{section}]\n{name} = {value}\n')
+        with pytest.raises(SystemExit) as ended:
+            main(["train", str(table), "--target", "size", "--config", str(config), "-o", str(tmp_path / "run")])
+        assert ended.value.code == 1
+        assert f"{config}: {section}.{name}=" in capsys.readouterr().err
+
+
+def test_the_limit_of_atoms_goes_from_training_to_predictions(
+    ccn: Callable[..., None], tmp_path: Path, tiny: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "t.csv", tmp_path / "out.csv"
+    table.write_text("smiles,y\n" + "".join(f"{'C' * (i + 1)},{i}.5\n" for i in range(20)))
+    ccn("train", table, "--target", "y", "--max-atoms", "15", "-o", tmp_path / "run", "--quiet", *tiny)
+    assert (tmp_path / "run" / "dropped.csv").read_text().count("too large") == 5
+    ccn("predict", tmp_path / "run", table, "-o", out, "--processes", "1", "--quiet")
+    with out.open(newline="") as file:
+        assert [bool(row["y_pred"]) for row in csv.DictReader(file)] == [True] * 15 + [False] * 5
+    capsys.readouterr()
+    ccn("evaluate", tmp_path / "run", table, "--json")
+    assert json.loads(capsys.readouterr().out)["rows"] == 15
+
+
+def test_the_standard_form_of_training_is_that_of_predictions(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, folder = tmp_path / "salts.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([lines[0], *(line.replace("C(=O)O,", "C(=O)[O-].[Na+],") for line in lines[1:])]) + "\n")
+    ccn("train", data, "--target", "size", "-o", folder, "--quiet", "--standardise", "parent", *tiny)
+    with (folder / "dropped.csv").open(newline="") as file:
+        assert sum(row["reason"].startswith("standardised") for row in csv.DictReader(file)) == 10
+    ccn("predict", folder, "CC(=O)[O-].[Na+]", "CC(=O)O", "CCC(=O)O", "-o", tmp_path / "out.csv", "--quiet")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        salt, acid, other = (row["size_pred"] for row in csv.DictReader(file))
+    assert salt == acid != other
+    capsys.readouterr()
+    ccn("evaluate", folder, table, "--json")  # the acids themselves are known too
+    found = json.loads(capsys.readouterr().out)
+    assert found["overlap"]["without"]["rows"] == json.loads((folder / "metrics.json").read_text())["graphs"]["test"]
+    ccn("info", folder)
+    assert "parent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["ccn", "wl"])
+def test_censored_values_are_used_or_said_to_be_left_out(
+    ccn: Callable[..., None],
+    table: Path,
+    tiny: list[str],
+    tmp_path: Path,
+    method: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if method != "ccn":
+        pytest.importorskip("skops")
+    data, folder = tmp_path / "censored.csv", tmp_path / "run"
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    for row in rows[1::5]:
+        row[2] = f">{float(row[2]) - 1}"
+    data.write_text("".join(",".join(row) + "\n" for row in rows))
+    ccn("train", data, "--target", "size", "-o", folder, *(tiny if method == "ccn" else ("--method", method)))
+    found = json.loads((folder / "metrics.json").read_text())
+    censored = found["censored"]
+    assert (censored["values"], censored["rows"]) == ({"size": 8}, 8)
+    assert (censored["trained_on"] > 0) == (method == "ccn")
+    assert censored["trained_on"] + censored["left_out"] == 8
+    assert sum(found["graphs"].values()) == 40  # every row is accounted for
+    assert f"{censored['left_out']} are left out" in (folder / "report.md").read_text()
+    capsys.readouterr()
+    ccn("evaluate", folder, data, "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["censored"]) == (32, 8)
+
+
+def test_replicates_are_joined_and_their_spread_is_reported(
+    ccn: Callable[..., None], table: Path, tiny: list[str], tmp_path: Path
+) -> None:
+    data, folder = tmp_path / "twice.csv", tmp_path / "run"
+    head, *lines = table.read_text().splitlines()
+    twice = [f"{line.split(',')[0]}b,{line.split(',')[1]},{float(line.split(',')[2]) + 0.5},x" for line in lines[:10]]
+    data.write_text("\n".join([head, *lines, *twice]) + "\n")
+    how = ("--target", "size", "--quiet", "--strict", *tiny)
+    with pytest.raises(CCNError, match="row 41"):
+        ccn("train", data, "-o", folder, *how)
+    ccn("train", data, "-o", folder, *how, "--replicates", "mean")
+    found = json.loads((folder / "metrics.json").read_text())
+    assert sum(found["graphs"].values()) == 40
+    assert found["replicates"]["rows"] == 20
+    assert found["replicates"]["median_spread"]["size"] == pytest.approx(0.5 / 2**0.5)
+    assert found["shared_molecules"] == 0
+    with (folder / "replicates.csv").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 20
+    assert read_config(folder / "config.toml")["data"]["replicates"] == "mean"
+    assert "20 rows" in (folder / "report.md").read_text()
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return dict(load(folder).fitted.state()[0])
+
+
+def test_a_model_is_fine_tuned_from_its_weights(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # At a vanishing learning rate the weights are those of the model.
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--learning-rate", "1e-12", "--seed", "1")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "same", "--from", run, *how)
+    old, new = weights(run), weights(tmp_path / "same")
+    assert old.keys() == new.keys()
+    assert all(torch.allclose(old[k], new[k], atol=1e-4) for k in old if "running" not in k and "batches" not in k)
+    config = read_config(tmp_path / "same" / "config.toml")
+    assert config["from"] == str(run)
+    assert config["network"] == read_config(run / "config.toml")["network"]
+    ccn("predict", tmp_path / "same", "CCO", "-o", tmp_path / "out.csv", "--quiet")
+    capsys.readouterr()
+    ccn("info", tmp_path / "same", "--json")
+    begun = json.loads(capsys.readouterr().out)["about"]["from"]
+    assert begun["sha256"] == file_digest(run / "model.safetensors")
+    # Another seed, another test part: molecules of it were trained on by the old model.
+    found = json.loads((tmp_path / "same" / "metrics.json").read_text())
+    assert found["overlap"]["test"]["train"] > 0
+
+    ccn("train", table, "--target", "kind", "-o", tmp_path / "other", "--from", run, *how)
+    other = weights(tmp_path / "other")
+    body = [k for k in old if ".head." not in k and "running" not in k and "batches" not in k]
+    assert all(torch.allclose(old[k], other[k], atol=1e-4) for k in body)
+    assert not torch.allclose(old["member0.head.2.weight"], other["member0.head.2.weight"], atol=1e-3)
+
+
+def test_the_rate_of_fine_tuning_is_a_tenth_and_contradictions_are_named(
+    run: Path, table: Path, tmp_path: Path
+) -> None:
+    begun: dict[str, Any] = {"from": str(run)}
+    fine = resolve(str(table), {"data": {"target_columns": ["size"]}}, **begun)
+    before = resolve(None, file=read_config(run / "config.toml"))
+    rate = before.recipe.for_task(classification=False).optimiser.learning_rate
+    assert not isinstance(rate, str)
+    assert fine.recipe.optimiser.learning_rate == pytest.approx(rate / 10)
+    assert fine.recipe.network == before.recipe.network
+    again = resolve(None, file=tomllib.loads(to_toml(fine)))
+    assert again.recipe == fine.recipe
+    for section, key, value in (
+        ("network", "channels", 5),
+        ("features", "molecules", "atoms"),
+        ("data", "standardise", "parent"),
+        ("data", "extra_columns", ["size"]),
+    ):
+        with pytest.raises(CCNError, match=f"{key}="):
+            resolve(str(table), {section: {key: value}}, **begun)
+    with pytest.raises(CCNError, match="wl"):
+        resolve(str(table), method="wl", **begun)
+    with pytest.raises(CCNError, match="paper"):
+        resolve(str(table), recipe="paper", **begun)
+
+
+def test_folds_say_what_the_model_to_start_from_has_seen(
+    ccn: Callable[..., None], run: Path, table: Path, tmp_path: Path
+) -> None:
+    how = ("--epochs", "1", "--threads", "1", "--quiet", "--folds", "2")
+    ccn("train", table, "--target", "size", "-o", tmp_path / "run", "--from", run, *how)
+    sizes = json.loads((run / "metrics.json").read_text())["graphs"]
+    found = json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]
+    assert found["seen_before"] == 40 - sizes["test"]
+    assert f"{found['seen_before']} of the rows" in (tmp_path / "run" / "report.md").read_text()
+
+
+def test_the_head_of_a_network_may_read_features_of_the_molecule(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    run = tmp_path / "run"
+    flags = [{"element": "compact+morgan"}.get(word, word) for word in tiny]
+    ccn("train", table, "--target", "size", "-o", run, "--quiet", *flags, "--graph-features")
+    assert "graph_features = true" in (run / "config.toml").read_text()
+    assert [name for name in content(run)[1] if name.endswith(".factor")] == ["member0.head.0.others.0.factor"]
+    ccn("predict", run, table, "-o", tmp_path / "out.csv", "--quiet")
+    tested = {row["smiles"]: float(row["size_pred"]) for row in rows(run / "predictions.csv")}
+    found = {row["smiles"]: float(row["size_pred"]) for row in rows(tmp_path / "out.csv")}
+    assert all(found[smiles] == pytest.approx(value, rel=1e-4) for smiles, value in tested.items())
+
+
+def test_fine_tuning_keeps_extra_columns_and_the_scale_of_targets(
+    ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
+) -> None:
+    data, run = tmp_path / "t.csv", tmp_path / "run"
+    lines = table.read_text().splitlines()
+    data.write_text("\n".join([f"{lines[0]},pH", *(f"{line},{i % 7}" for i, line in enumerate(lines[1:]))]) + "\n")
+    scaled = ("--extra-columns", "pH", "--graph-features", "--target-scale", "log")
+    ccn("train", data, "--target", "size", "-o", run, "--quiet", *tiny, *scaled)
+    how = ("train", data, "--target", "size", "--from", run, "--epochs", "1", "--threads", "1", "--quiet")
+    ccn(*how, "-o", tmp_path / "fine", "--seed", "1", "--learning-rate", "1e-12")
+    assert read_config(tmp_path / "fine" / "config.toml")["data"]["extra_columns"] == ["pH"]
+    old, new = weights(run), weights(tmp_path / "fine")
+    assert all(torch.equal(old[k], new[k]) for k in old if ".others." in k)  # those of the model, not of its new rows
+    assert load(run).task.scale == load(tmp_path / "fine").task.scale
+    with pytest.raises(CCNError, match="target_scale='linear'"):
+        ccn(*how, "-o", tmp_path / "other", "--target-scale", "linear")

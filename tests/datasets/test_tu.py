@@ -51,7 +51,7 @@ def test_a_folder_of_the_same_files_reads_the_same(mutag: Dataset, tmp_path: Pat
         np.testing.assert_array_equal(ours.entries, theirs.entries)
         torch.testing.assert_close(ours.features, theirs.features)
     (tmp_path / "MUTAG_graph_labels.txt").unlink()
-    with pytest.raises(CCNError, match=r"_graph_labels\.txt is missing"):
+    with pytest.raises(CCNError, match=r"_graph_labels\.txt"):
         datasets.load(tmp_path)
 
 
@@ -123,3 +123,60 @@ def test_a_missing_label_is_a_missing_target(tmp_path: Path) -> None:
 
 def test_a_set_without_edges_is_read(tmp_path: Path) -> None:
     assert datasets.load(write(tmp_path, **{**SMALL, "A": ""})).pack.sizes.tolist() == [2, 2]
+
+
+def _zipped(path: Path, **files: str) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, text in files.items():
+            archive.writestr(f"X_{part}.txt", text)
+    return path
+
+
+def test_many_labels_and_many_graphs_take_what_their_numbers_take(tmp_path: Path, peak: Any) -> None:
+    n = 20_000
+    numbers = "".join(f"{i}\n" for i in range(1, n + 1))
+    one = _zipped(
+        tmp_path / "X.zip", A="1,2\n2,1\n", graph_indicator="1\n" * n, graph_labels="1\n", node_labels=numbers
+    )
+    many = _zipped(tmp_path / "Y.zip", A="", graph_indicator=numbers, graph_labels="1\n" * n)
+    assert peak(lambda: datasets.load(one)) < 30e6  # one-hot they are 400 MB
+    assert peak(lambda: datasets.load(many)) < 15e6
+    assert (len(datasets.load(many)), datasets.load(one).pack.width) == (n, n)
+
+
+def test_a_file_that_does_not_fit_into_memory_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ccn.engine import memory
+
+    path = _zipped(tmp_path / "X.zip", A="1,2\n" * 10, graph_indicator="1\n1\n", graph_labels="1\n")
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 100)
+    monkeypatch.setattr(np, "loadtxt", lambda *given, **options: pytest.fail("read"))
+    with pytest.raises(DataError, match=r"_A\.txt"):
+        datasets.load(path)
+
+
+def test_an_error_of_one_graph_names_it_among_many(tmp_path: Path) -> None:
+    graphs = 9
+    edges = "".join(f"{2 * i + 1},{2 * i + 2}\n" for i in range(graphs)) + "12,12\n"
+    indicator = "".join(f"{i + 1}\n" * 2 for i in range(graphs))
+    path = _zipped(tmp_path / "X.zip", A=edges, graph_indicator=indicator, graph_labels="1\n" * graphs)
+    with pytest.raises(CCNError, match=r"X\[5\].*\(1, 1\)"):
+        datasets.load(path)
+
+
+def test_labels_and_attributes_stand_side_by_side(tmp_path: Path) -> None:
+    path = _zipped(
+        tmp_path / "X.zip",
+        A="1,2\n3,4\n",
+        graph_indicator="1\n1\n2\n2\n",
+        graph_labels="1\n2\n",
+        node_labels="5,1\n7,1\n5,2\n9,2\n",
+        node_attributes="0.5\n1.5\n2.5\n3.5\n",
+        edge_labels="4\n3\n",
+    )
+    data = datasets.load(path)
+    assert data.vertex_names == ("label 0=5", "label 0=7", "label 0=9", "label 1=1", "label 1=2", "attribute 0")
+    assert data.graphs[1].features.tolist() == [[1, 0, 0, 0, 1, 2.5], [0, 0, 1, 0, 1, 3.5]]
+    edges = [g.edge_features for g in data.graphs]
+    assert [e.tolist() for e in edges if e is not None] == [[[0, 1]], [[1, 0]]]

@@ -31,7 +31,7 @@ def test_it_is_said_before_the_scheme_is_packed(prepared: bool, monkeypatch: pyt
     net = ccn.CCN(1, order=2)
     monkeypatch.setattr(memory, "available_bytes", lambda device: 5_000_000)
     monkeypatch.setattr(generators, "compose", lambda *given: pytest.fail("packed"))
-    with pytest.raises(ConfigurationError, match="what fits"):
+    with pytest.raises(ConfigurationError):
         (net.prepare if prepared else net)([_star(40)])
 
 
@@ -61,3 +61,18 @@ def test_a_capped_node_keeps_its_own_node_below_as_its_one_child() -> None:
     assert star.parts[6] == (0,)  # the hub would hold all six
     assert star.children[6] == (0,)
     assert star.parts[7] == (0, 1)
+
+
+def test_long_work_is_warned_of_with_what_would_shorten_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clique = ccn.Graph(list(nx.complete_graph(8).edges), n=8)
+    monkeypatch.setattr(memory, "_ROWS", 8 * 8 * 8**2 - 1)
+    with pytest.warns(UserWarning, match=r"level 2 adds up 4,096 rows .* max_part"):
+        ccn.CCN(1, order=2)([clique])
+    ccn.CCN(1, order=2, scheme=Neighbourhoods(max_part=7))([clique])
+
+
+def test_the_scheme_itself_counts_where_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "_LARGE", 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 60_000)
+    with pytest.raises(ConfigurationError, match="level 2 at order 0"):
+        ccn.CCN(1, order=0)([_star(40)])

@@ -29,6 +29,9 @@ METHODS: dict[str, dict[str, Any]] = {
     "ngf": _NETWORK,
     "pscn": _NETWORK,
     "gin": {**_NETWORK, "hidden": 4, "layers": 2},
+    "trees": {"trees": 2, "leaves": 3, "runs": 1},
+    "gp": {"levels": 1},
+    "auto": {"settings": {**_SMALL, "members": 1}, "folds": 2, "processes": 1},
 }
 KINDS = {"ccn": ("regression", "classes", "graphs"), "wl": ("regression", "classes", "graphs"), "forest": ("classes",)}
 SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -38,9 +41,10 @@ SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def examples(kind: str) -> Examples:
+def examples(kind: str, molecules: str = "element") -> Examples:
     """The rows of a source, all for training but a few."""
     name, options = SOURCES[kind]
+    options = options if kind == "graphs" else {**options, "features": molecules}
     data = load(SEEDS / name, store=False, **options)
     return Examples.of_dataset(data, make_splits("random", len(data), fractions=(0.7, 0.3, 0.0), seed=0)[0])
 
@@ -55,7 +59,8 @@ def main() -> None:
             if kind not in KINDS.get(name, ("regression",)):
                 continue
             method = make_method(name, classification=kind == "classes", **options)
-            model, _ = fit(method, examples(kind), about={"smiles_column": "smiles"} if kind != "graphs" else {})
+            about = {"smiles_column": "smiles"} if kind != "graphs" else {}
+            model, _ = fit(method, examples(kind, method.reads().molecules), about=about)
             model_file.save(model, folder / f"{name}-{kind}.safetensors")
 
 

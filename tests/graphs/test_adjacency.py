@@ -53,7 +53,7 @@ def test_edge_features_are_one_matrix_per_column() -> None:
     for i, (u, v) in enumerate(g.edges.tolist()):
         torch.testing.assert_close(dense[:, u, v], g.edge_features[i])
         torch.testing.assert_close(dense[:, v, u], g.edge_features[i])
-    with pytest.raises(GraphError, match="reads 3 edge features, the graphs have 2"):
+    with pytest.raises(GraphError, match=r"3 .* 2"):
         EdgeFeatures(3).dense(g, torch.float64)
 
 

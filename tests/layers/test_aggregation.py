@@ -58,6 +58,8 @@ def test_every_named_nonlinearity_is_pointwise(name: str) -> None:
 def test_unknown_choices_are_errors() -> None:
     with pytest.raises(ConfigurationError, match="tanh"):
         Aggregation(1, 1, nonlinearity="nonsense")
+    with pytest.raises(ConfigurationError, match="nonlinearity="):
+        Aggregation(1, 1, nonlinearity={})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("nonlinearity", ["relu", "tanh"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ccn.errors import ConfigurationError
-from ccn.learning.conformal import Calibration, calibrate, quantile
+from ccn.learning.conformal import Calibration, calibrate, quantile, rows_needed
 
 
 def test_the_rank_is_that_of_the_finite_sample() -> None:
@@ -15,8 +15,19 @@ def test_the_rank_is_that_of_the_finite_sample() -> None:
     assert quantile(np.zeros(0), 0.5) == float("inf")
     assert quantile(np.arange(1.0, 10.0), 0.1) == 1  # (9 + 1) 0.1 is 1, not a rounding error above it
     for level in (0.0, 1.0, 90.0):
-        with pytest.raises(ConfigurationError, match="the level is a share"):
+        with pytest.raises(ConfigurationError, match=repr(level)):
             quantile(scores, level)
+
+
+def test_a_level_needs_as_many_rows_as_make_its_intervals_finite() -> None:
+    for level in (0.01, 0.1, 0.3, 0.5, 2 / 3, 0.8, 0.9, 0.95, 0.975, 0.99, 0.999, 0.9999):
+        needed = rows_needed(level)
+        assert np.isfinite(quantile(np.zeros(needed), level))
+        assert quantile(np.zeros(needed - 1), level) == float("inf")
+    assert [rows_needed(level) for level in (0.9, 0.99, 0.999999)] == [9, 99, 999_999]
+    few, why = Calibration(((1.0,) * 9, (1.0,) * 8, ())).shortage(0.9, ["a", "b", "c"])
+    assert few == ["b", "c"]
+    assert "9 calibration rows" in why
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from problem import graphs
 
+import ccn
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
-from ccn.learning.examples import Examples, fingerprint, labelled
+from ccn.learning.examples import Examples, fingerprint, labelled, with_target
 
 NONE = np.zeros(0, dtype=np.int64)
 
@@ -55,3 +56,21 @@ def test_a_fingerprint_is_of_the_data() -> None:
     assert fingerprint(one) == fingerprint(same) == fingerprint(one.select(range(5)))
     assert len({fingerprint(one), fingerprint(other), fingerprint(one.select([1, 0]))}) == 3
     assert fingerprint(one, np.zeros(2)) != fingerprint(one, np.zeros(3)) != fingerprint(one)
+
+
+def test_rows_with_bounds_alone_are_for_training_alone() -> None:
+    targets = np.arange(20.0)[:, None]
+    bounds = np.full((20, 1, 2), np.nan)
+    bounds[::4, 0], targets[::4] = (3.0, np.inf), np.nan
+    split = Split(np.arange(12), np.arange(12, 16), np.arange(16, 20))
+    parts = with_target(split, targets, bounds)
+    assert parts.train.tolist() == list(range(12))
+    assert parts.validation.tolist() == [13, 14, 15]
+    graphs = ccn.Pack.of([ccn.Graph(n=2, edges=[(0, 1)])] * 20)
+    examples = Examples(graphs, targets, parts, bounds=bounds)
+    exact = examples.exact()
+    assert exact.bounds is None
+    assert exact.train.tolist() == [1, 2, 3, 5, 6, 7, 9, 10, 11]
+    drawn = examples.with_validation(0.4, 0, calibration=True)
+    assert {0, 4, 8} <= set(drawn.train.tolist())
+    assert sorted(np.concatenate([drawn.train, drawn.validation, drawn.split.calibration]).tolist()) == list(range(12))

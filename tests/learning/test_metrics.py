@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from ccn.errors import ConfigurationError
 from ccn.learning.metrics import better, check_monitor, metrics, score
@@ -20,6 +21,14 @@ def test_regression_over_several_targets_with_missing_ones() -> None:
     assert (found["mae"], found["rmse"]) == (1.5, 1.5)
     assert (found["mae[a]"], found["rmse[b]"]) == (1.0, 2.0)
     assert found["r2[a]"] == pytest.approx(1 - 3 / 8)
+
+
+def test_the_rank_correlation_is_that_of_scipy_and_undefined_for_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(5, size=(2, 30, 1)).astype(float)  # with ties
+    task = make_task(y, classification=False, names=["a"])
+    assert metrics(task, y, p)["spearman"] == pytest.approx(spearmanr(y[:, 0], p[:, 0]).statistic)
+    assert math.isnan(metrics(task, y, np.ones_like(y))["spearman"])
 
 
 def test_classes_known_by_heart() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -20,6 +21,10 @@ def test_values_come_back_through_json(value: Any) -> None:
     assert unplain(json.loads(json.dumps(plain(value)))) == value
 
 
+def test_numbers_of_numpy_are_plain_numbers() -> None:
+    assert json.dumps(plain([np.int64(2), np.float64(0.5), np.True_])) == "[2, 0.5, true]"
+
+
 def test_a_recipe_is_plain_data() -> None:
     r = recipe("default", order=(2, 1, 1), scheme=Neighbourhoods(max_part=9))
     assert from_dict(json.loads(json.dumps(plain(r)))) == r
@@ -27,7 +32,7 @@ def test_a_recipe_is_plain_data() -> None:
 
 @pytest.mark.parametrize("code", [torch.sin, Clusters(rings()), lambda g: g])
 def test_code_is_refused(code: Any) -> None:
-    with pytest.raises(ConfigurationError, match="is code"):
+    with pytest.raises(ConfigurationError):
         plain({"x": code})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from labelled import labelled
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
+from ccn.learning import model_file
 from ccn.learning.examples import Examples, fingerprint
 from ccn.methods import make_method
 from ccn.methods.method import fit
@@ -54,6 +56,50 @@ def test_intervals_come_from_the_calibration_rows_alone() -> None:
     assert fit(make_method("ridge", classification=False), without)[0].calibration is None
 
 
+@pytest.mark.parametrize("name", ["ridge", "wl"])
+def test_intervals_on_a_bent_scale_cover_in_the_units_of_the_targets(name: str, tmp_path: Path) -> None:
+    pack = Pack.of(labelled(160, seed=1))
+    rng, rows = np.random.default_rng(0), np.arange(160)
+    y = np.exp(0.4 * pack.sizes + 0.3 * rng.normal(size=160))[:, None]
+    y[155] = 0.0  # has no logarithm, and is below every interval
+    given = Examples(pack, y, Split(rows[:60], rows[60:70], rows[:0], rows[70:110]), names=("size",))
+    model, _ = fit(make_method(name, classification=False, target_scale="log"), given)
+    assert model.task.scale is not None
+    assert model.task.scale.shapes == ("log",)
+    low, high = model.interval(predicted := model.predict(pack.select(rows[110:])), 0.8)
+    assert ((low > 0) & (low <= predicted.mean) & (predicted.mean <= high)).all()
+    # Equally wide on the scale that was fitted, and so the wider the larger the prediction.
+    np.testing.assert_allclose(high / low, (high / low)[:1].repeat(50, axis=0))
+    assert 0.6 <= model.coverage(y[110:], predicted, 0.8)["coverage"] < 1  # type: ignore[index]
+    again = model_file.load(model_file.save(model, tmp_path / "model.safetensors"))
+    np.testing.assert_array_equal(again.interval(predicted, 0.8)[1], high)
+    np.testing.assert_allclose(again.predict(pack.select(rows[110:])).mean, predicted.mean, rtol=1e-6)
+
+
+def test_a_calibration_row_without_a_logarithm_is_missed_by_every_interval() -> None:
+    given = examples()
+    given.targets[given.split.calibration[0]] = -1.0
+    model, _ = fit(make_method("ridge", classification=False, target_scale="log"), given)
+    assert model.calibration is not None
+    assert np.isinf(model.calibration.scores[0]).tolist() == [False] * 9 + [True]
+
+
+def test_what_is_doubtful_is_said_and_known_to_the_model() -> None:
+    given, said = examples(), list[str]()
+    model, _ = fit(
+        make_method("lasso", classification=False, settings={"alpha": 1e9}), given, Execution(say=said.append)
+    )
+    (line,) = model.about["warnings"]
+    assert "size" in line
+    assert said == [f"warning: {line}"]
+    without = replace(given, split=replace(given.split, validation=given.train[:0], complete=False))
+    assert (
+        "training"
+        in fit(make_method("lasso", classification=False, settings={"alpha": 1e9}), without)[0].about["warnings"][0]
+    )
+    assert fit(make_method("ridge", classification=False), given)[0].about["warnings"] == []
+
+
 @pytest.mark.parametrize(
     ("execution", "flag"),
     [
@@ -76,5 +122,5 @@ def test_what_only_networks_have_is_refused_before_anything_begins(execution: Ex
 
 def test_weights_that_a_method_would_ignore_are_refused() -> None:
     weighted = replace(examples(), weights=np.ones(40))
-    with pytest.raises(ConfigurationError, match="weigh"):
+    with pytest.raises(ConfigurationError, match="weight"):
         fit(make_method("ridge", classification=False), weighted)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ccn.datasets.published import TARGETS
-from ccn.paper.records import Record, Status, append
+from ccn.paper.records import METRICS, Record, Status, append
+from ccn.paper.tasks import TASKS
 
 
 def record(dataset: str, method: str, split: int = 0, test: float | None = None, **more: Any) -> Record:
@@ -37,6 +40,29 @@ def qm9(method: str, scaled: float, other: Mapping[str, float] | None = None, **
 def pairs(dataset: str, method: str, apart: int, count: int) -> Record:
     details = {"apart": apart, "pairs": count}
     return record(dataset, method, 0, float(apart), metric="pairs", details=details)
+
+
+def task(dataset: str, method: str, split: int = 0, test: float = 0.5, **more: Any) -> Record:
+    """A cell of admet or cliffs, on a day and with a processor time of its own."""
+    day, seconds = more.pop("date", "2030-01-02"), more.pop("processor", 60.0)
+    metric = METRICS[dataset]
+    details = {"metrics": {metric: test, "cliff_rmse": test + 0.1}, "processor_seconds": seconds, "date": day}
+    return record(dataset, method, split, test, metric=metric, details=details, **more)
+
+
+def molecules(folder: Path, name: str, rows: int = 40) -> Path:
+    """A task on molecules in a data folder: chains, whose lengths are the target, or say which class they have."""
+    of = TASKS[name]
+    path = folder / of.entry.file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(of.columns)
+        for i in range(rows):
+            y = float(i % 10 > 4) if of.classification else i % 10 + 0.1 * (i // 10)
+            smiles = "C" * (i % 10 + 1) + ("O", "N", "F", "Cl")[i // 10 % 4]
+            lines.writerow([smiles, y, "test" if i % 4 == 3 else "train", *["1" if i % 8 == 3 else "0"] * of.cliffs])
+    return path
 
 
 def write(folder: Path, records: list[Record]) -> Path:

@@ -8,7 +8,7 @@ from ccn.paper.cells import TABLES, cells, parse_methods
 
 
 def test_every_method_of_the_registry_has_cells() -> None:
-    assert {c.method for c in cells("MUTAG")} == {*METHODS} - {"ccn"}
+    assert {c.method for c in cells("MUTAG")} == {*METHODS} - {"ccn", "auto", "gp", "trees"}
 
 
 def test_every_pair_of_a_set_of_graph_pairs_and_a_method_is_a_cell() -> None:
@@ -32,7 +32,7 @@ def test_cheap_cells_come_first() -> None:
 @pytest.mark.parametrize(
     ("name", "methods", "splits", "named"),
     [
-        ("nci", None, None, "'nci'.* kernels, hcep, qm9, expressivity, all, MUTAG"),
+        ("nci", None, None, "'nci'.* kernels, hcep, qm9, expressivity, admet, cliffs, all, MUTAG"),
         ("kernels", ["wll"], None, "'wll'.* lasso, "),
         ("mutag", ["wl"], [-1], "mutag"),
         ("hcep", ["wl"], [1], "hcep.* MUTAG"),
@@ -60,6 +60,16 @@ def test_a_record_of_a_cell_has_its_options() -> None:
 
 def test_a_comma_before_a_space_is_part_of_a_name() -> None:
     assert parse_methods("wl,ccn-2, 1 levels, ridge ,gin") == ["wl", "ccn-2, 1 levels, ridge", "gin"]
+
+
+def test_tasks_on_molecules_have_five_seeds_or_those_asked_for() -> None:
+    made = cells("admet", ["maplight"], seed=10)
+    assert len(made) == 11 * 5
+    assert {(c.split, c.seed) for c in made} == {(i, 10 + i) for i in range(5)}
+    (cell,) = cells("chembl204_ki", ["auto"], [7])
+    assert (cell.table, cell.metric, cell.split) == ("cliffs", "rmse", 7)
+    assert {c.metric for c in made if c.dataset in ("herg", "ppbr_az")} == {"roc_auc", "mae"}
+    assert made[-1].dataset == "cyp3a4_veith"  # the largest
 
 
 def test_kernels_can_have_more_splits() -> None:

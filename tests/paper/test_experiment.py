@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
+from made_up import molecules
 
 from ccn.datasets import load
+from ccn.errors import DataError
 from ccn.graphs.graph import Graph
 from ccn.graphs.pack import Pack
 from ccn.paper.cells import cells
 from ccn.paper.experiment import classes, floor, run_cell
+from ccn.paper.records import append, read
 
 
 def test_the_record_of_a_cell_says_what_determined_it() -> None:
@@ -28,6 +33,32 @@ def test_the_record_of_a_cell_says_what_determined_it() -> None:
     assert found.config["chosen"][0]["depth"] in (1, 2)
     again = run_cell(cell)
     assert replace(again, seconds=found.seconds) == found
+
+
+@pytest.mark.parametrize(("task", "method"), [("herg", "ccn-2-kernel"), ("CHEMBL204_Ki", "forest")])
+def test_a_task_on_molecules_is_learned_and_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: str, method: str
+) -> None:
+    monkeypatch.setattr("ccn.paper.competitors._TREES", 10)
+    monkeypatch.setenv("CCN_DATA", str(tmp_path / "data"))
+    molecules(tmp_path / "data", task)
+    (cell,) = cells(task, [method], [0])
+    found = run_cell(cell)
+    measured = found.details["metrics"]
+    assert (found.status, found.test) == ("done", measured[cell.metric])
+    if task == "herg":
+        assert measured["roc_auc"] > 0.9
+        assert found.config["chosen"][0]["order"] == 2
+    else:
+        assert measured["rmse"] < 2
+        assert measured["cliff_rmse"] != measured["rmse"]
+        assert "scikit-learn" in found.config["versions"]
+    assert found.details["processor_seconds"] > 0
+    append(cell.file(tmp_path / "results"), found)
+    assert [r.key for r in read(tmp_path / "results")] == [cell.key]
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(DataError, match=rf"{task}\.csv\.gz .*split"):
+        run_cell(cell)
 
 
 @pytest.mark.parametrize(("method", "apart"), [("1-WL", 0), ("3-WL", 45)])

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from made_up import accuracies, hcep, qm9
+from made_up import accuracies, hcep, qm9, task
 
 from ccn.errors import DataError, FileError
 from ccn.paper.cells import cells as made_of
@@ -40,6 +40,12 @@ def test_markdown_has_the_papers_figure_beside_ours(kernels: Table) -> None:
     assert rows["ccn-2"][1:3] == ["**80.30 ± 8.18**", "91.64 ± 7.24"]
     assert rows["wl"][1:3] == ["80.00 ± 8.16†", "84.50 ± 2.16"]
     assert rows["gin"][1:3] == ["30.00 ± 0.00 (4 of 10 splits)", "\N{EN DASH}"]
+
+
+def test_published_figures_of_tasks_are_a_column() -> None:
+    lines = as_markdown(table("admet", [task("dili", "forest", 0, 0.9)])).splitlines()
+    assert cells(lines[2], "|") == ["task", "forest", "public best"]
+    assert ["dili (ROC-AUC)", "**0.900 (1 of 5 splits)**", "0.956"] in [cells(line, "|") for line in lines]
 
 
 @pytest.mark.parametrize("name", NAMES)

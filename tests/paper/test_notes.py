@@ -61,3 +61,10 @@ def test_a_recipe_that_has_changed_since_is_said() -> None:
 
     assert "ccn-3-default on PTC, before its recipe changed: norm none." in notes(members=5, norm=None)
     assert not any("before its recipe changed" in note for note in notes(members=5))
+
+
+def test_a_setting_that_did_not_exist_is_not_a_change() -> None:
+    then = to_dict(recipe("default").for_task(classification=True))
+    del then["network"]["graph_features"]
+    made = table("kernels", [record("PTC", "ccn-2-default", test=0.5, config={"recipe": then})])
+    assert not any("before its recipe changed" in note for note in made.notes)

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_up import hcep, pairs, qm9
+from made_up import hcep, pairs, qm9, task
 
 from ccn.errors import FileError
-from ccn.paper.records import Record, append, read
+from ccn.paper.records import Record, append, history, read
 
 ONE = Record("MUTAG", "wl", 0, "done", "accuracy", 0.8, 0.9, 1.5, 0, "0.1.0", {"rows": 150}, {"error": float("nan")})
 
@@ -100,6 +100,29 @@ def test_figures_of_targets_and_pairs_must_be_right_where_they_are_there(tmp_pat
             append(path, replace(made, details={**made.details, name: value}))
             with pytest.raises(FileError, match=r"b\.jsonl, line 1: .* details"):
                 read(tmp_path / "bad")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metrics": None},
+        {"metrics": {"rmse": 0.5}},
+        {"metrics": {"rmse": "0.5", "cliff_rmse": 0.6}},
+        {"processor_seconds": None},
+        {"date": 20300102},
+    ],
+)
+def test_a_task_on_molecules_has_its_metrics_its_time_and_its_day(tmp_path: Path, change: dict[str, Any]) -> None:
+    made = task("CHEMBL204_Ki", "forest")
+    append(tmp_path / "a.jsonl", made)
+    append(tmp_path / "a.jsonl", made)
+    assert (len(history(tmp_path)), read(tmp_path)) == (2, [made])
+    append(tmp_path / "a.jsonl", replace(made, details={**made.details, **change}))
+    with pytest.raises(FileError, match=r"a\.jsonl, line 3: .* details"):
+        read(tmp_path)
+    append(tmp_path / "other" / "b.jsonl", replace(made, metric="mae"))
+    with pytest.raises(FileError, match="metric"):
+        read(tmp_path / "other")
 
 
 def test_no_folder_has_no_records(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
+from made_up import molecules
 
 from ccn.paper import runner
 from ccn.paper.cells import Cell, cells
@@ -68,6 +71,21 @@ def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> N
     append(late.file(tmp_path), replace(board.last, seconds=100.0))
     assert run([late, more], tmp_path, limit=100.0).counts() == {"timeout": 1, "done": 1}
     assert not runner._processes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="a script is no command there")
+def test_what_a_cell_has_started_ends_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CCN_DATA", str(tmp_path))
+    molecules(tmp_path, "dili")
+    command, started = tmp_path / "chemprop", tmp_path / "pid"
+    command.write_text(f"#!/bin/sh\necho $$ > {started}\nexec sleep 600\n")
+    command.chmod(0o700)
+    monkeypatch.setenv("CCN_CHEMPROP", str(command))
+    board = run(cells("dili", ["chemprop"], [0]), tmp_path / "results", limit=2.0)
+    assert board.counts() == {"timeout": 1}
+    child = int(started.read_text())
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_cell_that_timed_out_is_tried_again_with_more_time() -> None:

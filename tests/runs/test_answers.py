@@ -13,7 +13,9 @@ import torch
 
 from ccn.errors import CCNError, ConfigurationError
 from ccn.graphs.pack import Pack
+from ccn.learning.conformal import Calibration
 from ccn.learning.model import Model, Prediction
+from ccn.learning.task import Task
 from ccn.runs.answers import Question, cells, columns, faults
 
 
@@ -69,6 +71,14 @@ def test_what_a_model_cannot_answer_is_refused_before_the_first_row(classes: Mod
     Question().check(classes)
     with pytest.raises(ConfigurationError, match=r"--interval 0\.9"):
         Question(interval=0.9).check(classes)
+    fitted: Any = replace(classes.fitted, task=Task("regression", ("y0", "y1")))
+    numbers = replace(classes, fitted=fitted, calibration=Calibration(((0.5,), (0.5,) * 9)))
+    with pytest.raises(ConfigurationError, match="19 calibration rows"):
+        Question(interval=0.95).check(numbers)
+    with pytest.warns(UserWarning, match="9 calibration rows, there are 1 for y0:"):
+        Question(interval=0.9).check(numbers)
+    p = np.ones((1, 2))
+    assert cells(numbers, Prediction(p, np.zeros_like(p)), 0.9) == [["1", "", "", "1", "0.5", "1.5"]]
     other: Any = type("Other", (), {"embedding_width": 0})()
     with pytest.raises(ConfigurationError, match="ridge"):
         Question(embedding=True).check(replace(classes, fitted=other, method="ridge"))

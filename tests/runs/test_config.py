@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ccn.errors import ConfigurationError, FileError
-from ccn.runs.config import begin_folder, check_folder, merged, read_config, resolve, to_dict, to_toml
+from ccn.learning.old_files import AUTO_BEFORE
+from ccn.runs.config import (
+    RUN_SECTIONS,
+    begin_folder,
+    check_folder,
+    hold_folder,
+    merged,
+    read_config,
+    resolve,
+    to_dict,
+    to_toml,
+    with_none,
+)
 from ccn.schemes.generators import Balls
+from ccn.training.recipe import SECTIONS
 
 
 def test_flags_take_precedence_over_the_file_and_the_file_over_the_recipe() -> None:
@@ -52,8 +66,8 @@ def test_numbers_and_names_that_json_writes_otherwise_survive_toml() -> None:
         ({"source": "x", "method": "wl", "training": {"epochs": 2}}, "epochs.* wl"),
         ({"source": "x", "training": {"epoch": 2}}, "training.epoch: .*epochs"),
         ({"source": "x", "data": {"smile_column": "s"}}, "data.smile_column: .*smiles_column"),
-        ({"source": "x", "data": {"smiles_column": ["s"]}}, r"\[data\] smiles_column"),
-        ({"source": "x", "data": {"target_columns": 5}}, r"\[data\] target_columns=5: .* list"),
+        ({"source": "x", "data": {"smiles_column": ["s"]}}, "smiles_column"),
+        ({"source": "x", "data": {"target_columns": 5}}, "target_columns=5: .* list"),
         ({"source": "x", "data": {"task": "guess"}}, "one of classification, regression"),
         ({"source": "x", "splitting": {"fractions": "x"}}, "fractions"),
         ({"source": "x", "optimiser": {"final_rate": 10**400}}, "final_rate"),
@@ -76,7 +90,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Path) -> None:
-    config, folder = resolve("x.csv", seed=1), tmp_path / "run"
+    config, folder = resolve("x.csv", method="ccn", seed=1), tmp_path / "run"
     assert check_folder(folder, resume=False, overwrite=False) is None
     begin_folder(folder, config, resume=False)
     before = check_folder(folder, resume=True, overwrite=False)
@@ -90,20 +104,50 @@ def test_the_folder_of_a_run_is_resumed_or_replaced_only_when_asked(tmp_path: Pa
         check_folder(folder, resume=True, overwrite=True)
     (folder / "model.safetensors").touch()
     assert check_folder(folder, resume=False, overwrite=True) is None
-    begin_folder(folder, config, resume=False)
+    with hold_folder(folder):
+        begin_folder(folder, config, resume=False)
+        assert sorted(p.name for p in folder.iterdir()) == [".former", ".run.lock", "config.toml"]
+        assert (folder / ".former" / "model.safetensors").exists()
     assert [p.name for p in folder.iterdir()] == ["config.toml"]
+
+
+def test_the_former_run_stays_until_another_is_complete(tmp_path: Path) -> None:
+    def replaced(seed: int) -> None:
+        with hold_folder(tmp_path):
+            begin_folder(tmp_path, resolve("x.csv", seed=seed), resume=False)
+            (tmp_path / "checkpoints").mkdir()
+            raise FileError("no space")
+
+    begin_folder(tmp_path, resolve("x.csv", method="ccn", seed=1), resume=False)
+    (tmp_path / "model.safetensors").write_text("1")
+    former = tmp_path / ".former"
+    for seed in (2, 3):  # neither is complete
+        with pytest.raises(FileError, match="no space"):
+            replaced(seed)
+        assert read_config(former / "config.toml")["seed"] == 1
+        assert (former / "model.safetensors").read_text() == "1"
+        assert read_config(tmp_path / "config.toml")["seed"] == seed
+    (tmp_path / "model.safetensors").write_text("3")  # and killed then
+    with pytest.raises(FileError, match="no space"):
+        replaced(4)
+    assert (former / "model.safetensors").read_text() == "3"
+    # Killed while the former run is moved aside, it is in its place again.
+    (former / "config.toml").replace(tmp_path / "config.toml")
+    (tmp_path / "checkpoints").rmdir()
+    begin_folder(tmp_path, resolve("x.csv", seed=3), resume=True)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["checkpoints", "config.toml", "model.safetensors"]
 
 
 def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").touch()
     for resume in (True, False):
-        with pytest.raises(FileError, match="not a run"):
+        with pytest.raises(FileError):
             check_folder(tmp_path, resume=resume, overwrite=not resume)
     with pytest.raises(FileError, match="precious"):
         check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
 
 
-FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}})
+FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}}, method="ccn")
 
 
 def test_a_new_folder_and_one_of_unfinished_files(tmp_path: Path) -> None:
@@ -135,7 +179,81 @@ def test_a_run_is_resumed_by_its_method_or_replaced(tmp_path: Path) -> None:
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").touch()
     for resume in (True, False):
-        with pytest.raises(FileError, match="not a run"):
+        with pytest.raises(FileError):
             check_folder(tmp_path, resume=resume, overwrite=not resume)
-    with pytest.raises(FileError, match="not a folder"):
+    with pytest.raises(FileError):
         check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
+
+
+# The words of TOML for values of each type; a setting takes some of them and names itself in the error for others.
+TOML = {"text": '"x"', "list": "[]", "table": "{}", "integer": "-1", "number": "1e400", "nan": "nan", "truth": "true"}
+TAKES = {
+    "truth": {"strict", "hydrogens", "adjacency", "own", "edge_features", "graph_features", "scaled"},
+    "list": {"target_columns", "extra_columns", "fractions", "order", "channels", "hidden", "contractions"},
+    "integer": {"devices"},
+    "text": {
+        *(
+            "smiles_column",
+            "weight_column",
+            "group_column",
+            "split_column",
+            "id_column",
+            "splits_file",
+            "source",
+            "sheet",
+        ),
+        *("device", "strategy", "precision", "contractions", "nonlinearity", "monitor"),
+    },
+}
+SETTINGS = [(s, f.name) for s, kind in {**RUN_SECTIONS, **SECTIONS}.items() for f in fields(kind)]
+SINGLE = [("", name) for name in ("format", "source", "method", "recipe", "seed", "threads")]
+
+
+@pytest.mark.parametrize(("section", "name"), [*SETTINGS, *SINGLE])
+def test_a_value_of_another_type_is_named_with_its_file(section: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    for kind, value in TOML.items():
+        path.write_text((f"[{section}]\n" if section else "") + f"{name} = {value}\n")
+        if name in TAKES.get(kind, ()) or name in ("scheme", "contractions"):  # the network checks these two
+            assert read_config(path)
+            continue
+        with pytest.raises(ConfigurationError, match=rf"c\.toml: .*{name}") as found:
+            read_config(path)
+        assert f"{section}.{name}=" in str(found.value) or not section
+
+
+@pytest.mark.parametrize("content", ["other = 1", "data = 1", "[other]\nx = 1", "[network]\nscheme = {type = []}"])
+def test_what_is_not_a_setting_is_named_with_its_file(content: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(content + "\n")
+    with pytest.raises(ConfigurationError, match=r"c\.toml: "):
+        read_config(tmp_path / "c.toml")
+
+
+def test_none_in_a_file_of_0_1_is_auto(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    now = resolve("x.csv", {"network": {"dropout": "none"}, "training": {"least_steps": "none"}}, method="ccn")
+    path.write_text(to_toml(now))
+    assert resolve(file=read_config(path)) == now
+    assert (now.recipe.network.dropout, now.recipe.training.least_steps) == (None, None)
+    # As 0.1 wrote it: without a format, with all columns.
+    then = (
+        to_toml(now)
+        .replace("format = 2\n", "")
+        .replace('method = "ccn"\n', "")
+        .replace("[data]\n", '[data]\nweight_column = "none"\n')
+    )
+    path.write_text(then.replace('learning_rate = "auto"', 'learning_rate = "none"'))
+    config = resolve(file=read_config(path))
+    assert [config.recipe.get(name) for name in AUTO_BEFORE] == ["auto", "auto", "auto", "auto"]
+    assert config.data.weight_column is None
+
+
+def test_a_column_may_be_called_none(tmp_path: Path) -> None:
+    given = {"data": {"weight_column": "none", "target_columns": ["none"], "task": "none"}}
+    for columns, weights in (("smiles,none", "none"), ("smiles,y", None)):
+        (tmp_path / "t.csv").write_text(f"{columns}\nCC,1\n")
+        config = resolve(str(tmp_path / "t.csv"), given)
+        assert (config.data.weight_column, config.data.group_column, config.data.task) == (weights, None, None)
+        assert config.data.target_columns == ("none",)
+        assert resolve(file=tomllib.loads(to_toml(config))) == config
+    assert with_none("MUTAG", {"weight_column": "none"}) == {"weight_column": None}

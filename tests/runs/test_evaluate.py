@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,23 @@ def test_classes_are_identified_by_name(classes: Model, tmp_path: Path) -> None:
     assert first["rows"] == second["rows"] == 3
     assert first["metrics"]["accuracy"] + second["metrics"]["accuracy"] == pytest.approx(1.0)
     assert first["interval"] is None
+
+
+def test_molecules_of_training_are_counted_however_they_are_spelled(classes: Model, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    new = ["OCC(C)C,alcohol", "NCC(C)C,amine", "CC(C)O,alcohol"]
+    path.write_text("\n".join(["smiles,kind", "OC,alcohol", "NC,amine", "OCC,alcohol", *new, "NCC,"]) + "\n")
+    found = evaluate_on(classes, str(path), targets=["kind"])[1]
+    overlap = found["overlap"]
+    assert found["rows"] == 6
+    assert overlap["train"] + overlap["validation"] == 3
+    assert overlap["train"] > 0
+    assert overlap["without"]["rows"] == 3
+    path.write_text("\n".join(["smiles,kind", *new]) + "\n")
+    alone = evaluate_on(classes, str(path), targets=["kind"])[1]
+    assert overlap["without"]["metrics"] == pytest.approx(alone["metrics"], nan_ok=True)
+    assert alone["overlap"] == {"train": 0, "validation": 0, "exact": True}
+    assert evaluate_on(replace(classes, seen=None), str(path), targets=["kind"])[1]["overlap"] is None
 
 
 def test_other_classes_and_targets_are_refused(classes: Model, tmp_path: Path) -> None:

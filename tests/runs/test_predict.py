@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 import ccn
-from ccn.errors import ConfigurationError, FileError
-from ccn.runs.predict import Options, predict_file
+from ccn.errors import ConfigurationError, DataError, FileError
+from ccn.learning import model_file
+from ccn.learning.model import Model
+from ccn.runs.predict import Options, predict_file, source_of
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +61,9 @@ def test_a_cut_prediction_goes_on(model: Path, table: Path, expected: bytes, tmp
         predict_file(model, str(table), out, replace(options, tell=stop))
     with out.with_name("out.csv.part").open("a") as part:
         part.write("half a ro")  # which a kill may leave
-    with pytest.raises(FileError, match="add --resume"):
+    with pytest.raises(FileError, match="--resume"):
         predict_file(model, str(table), out, options)
-    with pytest.raises(FileError, match="another input, model"):
+    with pytest.raises(FileError):
         predict_file(model, str(table), out, Options(processes=1, resume=True), interval=0.1)
     done = predict_file(model, str(table), out, replace(options, resume=True))
     assert done.before == 150
@@ -95,9 +97,58 @@ def test_killed_without_warning(model: Path, table: Path, expected: bytes, tmp_p
 
 
 def test_what_cannot_be_is_refused_at_once(model: Path, table: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=r"as \.csv or \.tsv"):
-        predict_file(model, str(table), tmp_path / "out.xlsx")
+    with pytest.raises(ConfigurationError, match=r"as \.csv, \.tsv"):
+        predict_file(model, str(table), tmp_path / "out.parquet")
     with pytest.raises(ConfigurationError, match="no such folder"):
         predict_file(model, str(table), tmp_path / "nowhere" / "out.csv")
-    with pytest.raises(ConfigurationError, match="more than 0 and less than 1"):
+    with pytest.raises(ConfigurationError, match="90"):
         predict_file(model, str(table), tmp_path / "out.csv", interval=90)
+
+
+def test_words_are_one_file_or_smiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert source_of(["CCO"]) == ("CCO",)
+    assert source_of(["CCO", "c1ccccc1O", "no/such"]) == ("CCO", "c1ccccc1O", "no/such")
+    for name in ("-", "new.csv", "new.CSV.gz", "new.xlsx", "new.sdf", "new.jsonl"):
+        assert source_of([name]) == name
+    Path("CCO").write_text("smiles\n")
+    assert source_of(["CCO"]) == "CCO"
+    for words in (["CCO", "CCN"], ["CCN", "new.csv"], ["a.csv", "b.csv"], ["CCN", "-"]):
+        with pytest.raises(ConfigurationError, match="is a file"):
+            source_of(words)
+
+
+def test_smiles_instead_of_a_file(model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    done = predict_file(model, ["CCO", "molecules", "CCN"], out, Options(processes=1))
+    assert (done.rows, done.without) == (3, 1)
+    with out.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [row["smiles"] for row in found] == ["CCO", "molecules", "CCN"]
+    assert [bool(row["reason"]) for row in found] == [False, True, False]
+    for fact in ("no such file", "not a SMILES"):
+        assert fact in found[1]["reason"]
+        with pytest.raises(DataError, match=f"molecules.*{fact}"):
+            predict_file(model, ["molecules"], out)
+    with pytest.raises(ConfigurationError, match="--resume"):
+        predict_file(model, ["CCO"], out, Options(resume=True))
+
+
+def test_kernels_that_are_compiled_are_said_once(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    said: list[str] = []
+    options, load = Options(processes=1, say=said.append), model_file.load
+    predict_file(model, ["CCO"], tmp_path / "warm.csv", options)
+    said.clear()
+    predict_file(model, ["CCO"], tmp_path / "out.csv", options)
+    assert said == []
+
+    def compiles(path: str | Path) -> Model:
+        for _ in range(2):
+            assert numba.njit(lambda x: x + 1)(1) == 2
+        return load(path)
+
+    monkeypatch.setattr("ccn.runs.predict.model_file.load", compiles)
+    predict_file(model, ["CCO"], tmp_path / "out.csv", options)
+    assert said == ["compiling kernels (once)"]

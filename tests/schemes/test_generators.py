@@ -17,7 +17,7 @@ import ccn
 from ccn import Graph, Pack, Scheme
 from ccn.errors import CCNError, ConfigurationError, SchemeError
 from ccn.graphs.adjacency import Power, Weights
-from ccn.schemes import Balls, Clusters, Neighbourhoods, Nodes, Pairs, composition, functional_groups, rings
+from ccn.schemes import Balls, Clusters, Neighbourhoods, Nodes, Pairs, composition, functional_groups, packed, rings
 from ccn.schemes.generators import has_free_children, keep
 from ccn.testing import random_graph
 
@@ -140,22 +140,22 @@ def test_functional_groups_are_the_matches_of_the_patterns() -> None:
 
 def test_what_cannot_be_made_is_an_error_that_says_why() -> None:
     g = Graph([(0, 1)], n=2)
-    with pytest.raises(ConfigurationError, match="number of levels"):
+    with pytest.raises(ConfigurationError, match="levels"):
         Neighbourhoods()(g)
     for levels in (-1, 1.5):
-        with pytest.raises(ConfigurationError, match=f"levels={levels}: .*at least 0"):
+        with pytest.raises(ConfigurationError, match=f"levels={levels}"):
             Neighbourhoods(levels=levels)  # type: ignore[arg-type]
     for radii in [(), (1, 2), (0, 2, 1)]:
         with pytest.raises(ConfigurationError, match="radii="):
             Balls(radii)
-    with pytest.raises(ConfigurationError, match="at least one function"):
+    with pytest.raises(ConfigurationError):
         Clusters()
     for wrong in [(0, 2), (-1, 0), (0, 0), ()]:
         with pytest.raises(SchemeError, match=r"cluster .* 0\.\.1"):
             Clusters(partial(lambda cluster, _: [cluster], wrong))(g)
     with pytest.raises(ConfigurationError, match=r"SMARTS 'C\(\('"):
         functional_groups("C((")
-    with pytest.raises(CCNError, match="molecules only"):
+    with pytest.raises(CCNError):
         functional_groups("C")(g)
 
 
@@ -245,9 +245,9 @@ def test_hand_made_schemes_of_different_depths_are_packed_with_their_skips() -> 
 
 def test_a_scheme_function_that_returns_something_else_is_an_error_that_names_the_graph() -> None:
     b = ccn.batch([Graph(n=1), Graph(n=2)])
-    with pytest.raises(SchemeError, match="graph 0: the scheme function returned int"):
+    with pytest.raises(SchemeError, match=r"graph 0: .*int"):
         composition(b, lambda g: 7)
-    with pytest.raises(SchemeError, match="graph 1: its scheme has 1 atoms, but it has 2 vertices"):
+    with pytest.raises(SchemeError, match=r"graph 1: .*1 atoms.*2 vertices"):
         composition(b, lambda g: Scheme([(0,)], [()]))
 
 
@@ -319,3 +319,50 @@ def test_it_is_small_and_grows_with_the_graphs_alone() -> None:
 def test_no_graphs_keep_nothing() -> None:
     none = pack().select([])
     assert keep(none).arrays.keys() == none.arrays.keys()
+
+
+def _star(leaves: int) -> Graph:
+    return Graph(np.stack([np.zeros(leaves, np.int64), np.arange(1, leaves + 1)], axis=1), n=leaves + 1)
+
+
+@pytest.mark.parametrize("scheme", [Neighbourhoods(), Balls((0, 2)), Neighbourhoods(closed=False)])
+def test_large_parts_are_asked_for_before_they_are_grown(scheme: Any, peak: Any) -> None:
+    b = ccn.batch([_star(20_000)])  # every part of two steps is the whole graph: 400 million atoms
+    asked: list[tuple[Any, int]] = []
+
+    def refuse(sizes: list[Any], numbers: int = 0) -> None:
+        asked.append((sizes, numbers))
+        raise ConfigurationError("too large")
+
+    def compose() -> None:
+        with pytest.raises(ConfigurationError, match="too large"):
+            composition(b, scheme, 2, refuse)
+
+    assert peak(compose) < 50e6
+    sizes, numbers = asked[0]
+    assert numbers > 400e6
+    assert sizes[-1].sum() > 390e6
+
+
+@pytest.mark.parametrize("scheme", [Neighbourhoods(max_part=30), Balls((0, 1, 3), max_part=30)])
+def test_a_cut_part_takes_what_it_holds_beside_a_hub(scheme: Any, peak: Any) -> None:
+    b = ccn.batch([_star(20_000)])
+    assert peak(lambda: [level.restrict(b.entries) for level in composition(b, scheme, 2).levels]) < 100e6
+    assert max(int(level.nodes.size.max()) for level in composition(b, scheme, 2).levels) == 2
+
+
+def test_a_matrix_in_parts_is_the_same_where_hubs_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    b = ccn.batch([random_graph(30, rng, density=0.5, directed=True, self_loops=True), random_graph(9, rng)])
+    level = composition(b, Neighbourhoods(max_part=9), 2).levels[0]
+    plain = level.restrict(b.entries)
+    monkeypatch.setattr(packed, "_TABLE_LIMIT", 0)
+    for name, expected in vars(plain).items():
+        np.testing.assert_array_equal(getattr(level.restrict(b.entries), name), expected)
+
+
+def test_a_store_keeps_no_parts_that_hold_many_times_the_graph(peak: Any) -> None:
+    pack = Pack.of([_star(20_000), Graph([(0, 1)], n=2)])
+    assert peak(lambda: keep(pack)) < 50e6
+    assert keep(pack).pieces("part1") is None
+    assert keep(pack.select([1])).pieces("part2") is not None

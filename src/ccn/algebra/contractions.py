@@ -178,6 +178,32 @@ class Contraction:
     def __str__(self) -> str:
         return f"own {self.einsum}" if self.source == "own" else self.einsum
 
+    @classmethod
+    def parse(cls, text: str) -> Contraction:
+        """The contraction that prints as ``text``, or the same with other letters.
+
+        A comma says that H is T (x) A or T (x) T; the source is ``"H"`` without one, and where both have this form.
+
+        >>> Contraction.parse("ijk,kl->ij")
+        Contraction(survivors=(0, 1), blocks=((2, 3), (4,)), source='TA', channel=0)
+        """
+        own, word = text.strip().startswith("own "), text.strip().removeprefix("own ").replace(" ", "")
+        inputs, arrow, kept = word.partition("->")
+        letters, n, cut = inputs.replace(",", "", 1), len(inputs.replace(",", "", 1)), inputs.find(",")
+        survivors = tuple(letters.find(x) for x in kept)
+        why = ""
+        if not arrow or (own and cut >= 0) or not all(x in ascii_letters for x in letters + kept):
+            why = "it is not an einsum such as 'abx,xy->ab'"
+        elif any(letters.count(x) != 1 or kept.count(x) != 1 for x in kept) or list(survivors) != sorted(survivors):
+            why = f"{kept!r} must name axes that occur once on either side, in the same order"
+        elif cut >= 0 and cut not in (n - 2, n / 2):
+            why = "the comma comes before the two axes of A, or between the two T"
+        if why:
+            raise ConfigurationError(f"{text!r} is not a contraction: {why}; see `ccn contractions`")
+        source: Source = "own" if own else "H" if cut < 0 or 2 * cut == n == 4 else "TA" if cut == n - 2 else "TT"
+        summed = dict.fromkeys(x for x in letters if x not in kept)
+        return cls(survivors, tuple(tuple(a for a in range(n) if letters[a] == x) for x in summed), source)
+
     def _renamed(self, axis: Sequence[int]) -> Contraction | None:
         """The contraction after axis i of H was moved to ``axis[i]``; None if survivors change order."""
         survivors = tuple(axis[a] for a in self.survivors)
@@ -258,7 +284,9 @@ def preset(
             f"contractions='complete' is a basis of linear maps, not a set of contractions of {source}: "
             f"equivariant_maps({order_in}, {order_out}) lists it"
         )
-    raise ConfigurationError(f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)} or list them")
+    raise ConfigurationError(
+        f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)}, or list them, such as ['abx,xy->ab']"
+    )
 
 
 @dataclass(frozen=True)

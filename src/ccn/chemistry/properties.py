@@ -1,7 +1,8 @@
 """Features of atoms and bonds: sets of properties, each read from RDKit and written as a few columns.
 
 A set is chosen by name: ``element`` is the paper's input and what :func:`ccn.graphs.exchange.from_rdkit` gives,
-``atoms`` adds charges, hydrogens, rings and the like, and ``compact`` has the same atoms with the bond order alone.
+``atoms`` adds charges, hydrogens, rings and the like, ``compact`` has the same atoms with the bond order alone, and
+``full`` adds stereochemistry, ring sizes and isotopes to ``compact``.
 For your own set make a :class:`MoleculeFeatures`, pass it wherever a name is accepted, and put it into :data:`SETS`
 under its name if files that mention it are to be read back.
 """
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.chemistry.fingerprints import FINGERPRINTS
+from ccn.chemistry.fingerprints import FINGERPRINTS, molecule_columns
 from ccn.errors import ConfigurationError, GraphError
 
 __all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
@@ -29,6 +30,7 @@ BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 """Bond orders with their own column: single, double, triple, aromatic."""
 
 _DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
+_CIP_STEPS = 100_000  # more are needed by symmetrical cages, whose labels would take seconds
 _KEPT = 4096  # rows cached; one-hot sets need a few hundred
 
 
@@ -130,6 +132,11 @@ class MoleculeFeatures:
         return tuple(c for p in self.bond for c in p.columns)
 
     @property
+    def molecule_names(self) -> tuple[str, ...]:
+        """The names of the columns of the molecule as a whole."""
+        return molecule_columns(self.fingerprints)
+
+    @property
     def perceived(self) -> bool:
         """Whether anything is read that RDKit must perceive first."""
         return self.hydrogens or bool(self.fingerprints) or any(p.perceived for p in (*self.atom, *self.bond))
@@ -141,6 +148,10 @@ class MoleculeFeatures:
             "hydrogens": self.hydrogens,
             "vertex_names": list(self.vertex_names),
             "edge_names": list(self.edge_names),
+            # Of columns without names, their number: a file need not list thousands of them.
+            "fingerprints": {
+                name: c if isinstance(c := FINGERPRINTS[name].columns, int) else list(c) for name in self.fingerprints
+            },
         }
 
     @cached_property
@@ -197,6 +208,45 @@ def _hybridisation(atom: Any) -> Any:
     return atom.GetHybridization().name
 
 
+def _labelled(thing: Any) -> Any:
+    """The CIP label of an atom or a bond, made for the whole molecule when first needed; an empty string without.
+
+    Labels do not depend on the numbering of atoms, as RDKit's chiral tags do. A molecule that needs too many steps has
+    none.
+    """
+    mol = thing.GetOwningMol()
+    if not mol.HasProp("_CIPComputed"):
+        from rdkit.Chem.rdCIPLabeler import AssignCIPLabels
+
+        try:
+            AssignCIPLabels(mol, maxRecursiveIterations=_CIP_STEPS)
+        except RuntimeError:
+            for each in (*mol.GetAtoms(), *mol.GetBonds()):
+                each.ClearProp("_CIPCode")
+            mol.SetBoolProp("_CIPComputed", True, computed=True)
+    return thing.GetProp("_CIPCode") if thing.HasProp("_CIPCode") else ""
+
+
+def _chirality(atom: Any) -> Any:
+    return _labelled(atom) if int(atom.GetChiralTag()) else ""
+
+
+def _stereo(bond: Any) -> Any:
+    label = _labelled(bond).upper() if int(bond.GetStereo()) > 1 else ""  # 0 and 1: none, and not known
+    return {"E": 1.0, "Z": -1.0}.get(label, 0.0)
+
+
+def _ring_size(atom: Any) -> Any:
+    if not atom.IsInRing():
+        return 0
+    size = atom.GetOwningMol().GetRingInfo().MinAtomRingSize(atom.GetIdx())
+    return size if size < 8 else "8+"
+
+
+def _has_isotope(atom: Any) -> Any:
+    return atom.GetIsotope() > 0
+
+
 _YES = (True,)
 _ATOM = (
     Property("element", "GetSymbol", ELEMENTS),
@@ -227,6 +277,18 @@ SETS: dict[str, MoleculeFeatures] = {
         ),
         # The bond order as one number: one matrix beside A where ``atoms`` has seven.
         MoleculeFeatures("compact", atom=_ATOM, bond=(Property("order", "GetBondTypeAsDouble"),)),
+        # A bond has two columns only, since each is a matrix beside A. Lower-case labels are those of centres whose
+        # branches differ in stereochemistry alone, such as the cis and trans forms of rings.
+        MoleculeFeatures(
+            "full",
+            atom=(
+                *_ATOM,
+                Property("chirality", _chirality, ("R", "S", "r", "s"), other=False),
+                Property("ring_size", _ring_size, (3, 4, 5, 6, 7, "8+"), other=False),
+                Property("isotope", _has_isotope, _YES, other=False),
+            ),
+            bond=(Property("order", "GetBondTypeAsDouble"), Property("stereo", _stereo)),
+        ),
         # The labels of the TU data set, in its order: molecules can be read as its graphs are. Its rings of five have
         # single and double bonds where RDKit has aromatic ones; rings of six agree.
         MoleculeFeatures(
@@ -244,9 +306,9 @@ def molecule_features(
 ) -> MoleculeFeatures:
     """The molecule features of this name, those written as this JSON object, or those given.
 
-    ``hydrogens=True`` makes hydrogens vertices. A name may add fingerprints of the molecule: ``element+morgan``. A JSON
-    object lists its columns; an error if the set of that name has other columns now, since a model trained on them
-    cannot be used.
+    ``hydrogens=True`` makes hydrogens vertices. A name may add features of the molecule as a whole:
+    ``element+morgan+descriptors``. A JSON object lists its columns; an error if the set of that name has other columns
+    now, since a model trained on them cannot be used.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
@@ -256,15 +318,17 @@ def molecule_features(
     key = data.get("name") if data else name
     base, *added = key.split("+") if isinstance(key, str) else [""]
     features = SETS.get(base) if isinstance(key, str) else key
-    if not isinstance(features, MoleculeFeatures) or not set(added) <= set(FINGERPRINTS):
+    known = set(added) <= set(FINGERPRINTS) and len(set(added)) == len(added)
+    if not isinstance(features, MoleculeFeatures) or not known:
         raise ConfigurationError(
-            f"molecule features {key!r}: choose from {', '.join(SETS)}, with fingerprints added if wanted "
-            f"({', '.join(f'+{name}' for name in FINGERPRINTS)}), or give a ccn.features.MoleculeFeatures"
+            f"molecule features {key!r}: choose from {', '.join(SETS)}, with features of the molecule added once each "
+            f"if wanted ({', '.join(f'+{name}' for name in FINGERPRINTS)}), or give a ccn.features.MoleculeFeatures"
         )
     if added:
         features = replace(features, name=str(key), fingerprints=tuple(added))
-    for what in ("vertex_names", "edge_names"):
-        if what in data and tuple(data[what]) != getattr(features, what):
+    now = features.to_json()
+    for what in ("vertex_names", "edge_names", "fingerprints"):
+        if what in data and data[what] != now[what]:
             raise ConfigurationError(
                 f"molecule features {key!r}: written with other {what} than they have here; use the version of ccn, "
                 "or your own set, that they were written with"

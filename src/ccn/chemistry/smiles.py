@@ -12,10 +12,14 @@ from typing import Any
 
 from ccn.errors import DependencyError, GraphError
 
-__all__ = ["MAX_ATOMS", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable"]
+__all__ = [
+    "MAX_ATOMS", "MOST_ATOMS", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal", "why_unreadable",
+]  # fmt: skip
 
 MAX_ATOMS = 2_000
-"""Atoms of a molecule that are read by default; RDKit overflows the stack at some 20,000."""
+"""Atoms of a molecule that are read by default."""
+MOST_ATOMS = 10_000
+"""The most that a command or a file may ask for; RDKit overflows the stack at some 20,000."""
 _ATOM = re.compile(r"\[[^\]]*\]?|Br|Cl|[A-Za-z*]")
 _CHARACTERS = 50  # of a SMILES, per atom
 
@@ -44,6 +48,19 @@ def parse_smiles(smiles: str, where: str = "") -> Any:
         why = refusal(smiles) or "check its spelling, rings and valences"
         raise GraphError(f"{where}RDKit cannot read the SMILES {shown!r}; {why}")
     return mol
+
+
+def mol_block(smiles: str, title: str = "") -> str:
+    """The block of a molecule in an SDF file, with coordinates in the plane; without atoms if it cannot be read."""
+    mol = _read(smiles)
+    from rdkit import Chem, rdBase
+    from rdkit.Chem import rdDepictor
+
+    mol = Chem.Mol() if mol is None else mol
+    mol.SetProp("_Name", title)
+    with rdBase.BlockLogs():
+        rdDepictor.Compute2DCoords(mol)
+        return str(Chem.MolToMolBlock(mol))
 
 
 def refusal(smiles: str, max_atoms: int = MAX_ATOMS) -> str:

@@ -6,11 +6,12 @@ error; 130 interrupted.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from ccn.cli.contractions import contractions
 from ccn.cli.data import data
@@ -18,6 +19,7 @@ from ccn.cli.demo import demo
 from ccn.cli.embed import embed
 from ccn.cli.evaluate import evaluate
 from ccn.cli.info import info
+from ccn.cli.options import quoted, with_flags
 from ccn.cli.predict import predict
 from ccn.cli.reproduce import reproduce
 from ccn.cli.show import printable
@@ -25,6 +27,7 @@ from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
 from ccn.errors import CCNError
+from ccn.progress import say
 from ccn.version import __version__
 
 __all__ = ["app", "main"]
@@ -61,8 +64,10 @@ def main(words: Sequence[str] | None = None) -> None:
         given.remove("--debug")
     try:
         app(_renamed(given), exit_on_error=False)
-    except CycloptsError:
-        sys.exit(2)  # cyclopts has printed the error
+    except CycloptsError as error:  # cyclopts has printed it
+        if isinstance(error, UnusedCliTokensError) and (hint := quoted(given)):
+            print(f"ccn: a name with blanks needs quotes: {printable(hint)}", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
@@ -72,7 +77,7 @@ def main(words: Sequence[str] | None = None) -> None:
     except Exception as error:
         if debug:
             raise
-        sys.exit(_failed(error))
+        sys.exit(_failed(error, given))
 
 
 def _renamed(words: list[str]) -> list[str]:
@@ -82,16 +87,16 @@ def _renamed(words: list[str]) -> list[str]:
     for word in words:
         flag, equals, value = word.partition("=")
         if flag in new:
-            print(f"ccn: {flag} is now {new[flag]}", file=sys.stderr)
+            say(f"ccn: {flag} is now {new[flag]}")
             word = f"{new[flag]}{equals}{value}"
         out.append(word)
     return out
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception, words: Sequence[str]) -> int:
     """Print what went wrong in one line; the exit code."""
     if isinstance(error, CCNError):
-        text, code = str(error), 1
+        text, code = with_flags(str(error), words), 1
     elif isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         text, code = f"{where}{error.strerror or error}", 1
@@ -100,5 +105,5 @@ def _failed(error: Exception) -> int:
     else:
         text = f"{type(error).__name__}: {error}; this is an internal error: run with --debug and report it"
         code = 3
-    print(f"ccn: {printable(' '.join(text.split()))}", file=sys.stderr)
+    say(f"ccn: {printable(' '.join(text.split()))}", logging.ERROR)
     return code

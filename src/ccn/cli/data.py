@@ -23,7 +23,7 @@ _SECTIONS = {name: ALL_SECTIONS[name] for name in ("data", "features")}
 if TYPE_CHECKING:
     _Flags = Any
 else:
-    _Flags = flags_of(_SECTIONS, without=("class_weight", "vertices"), consume_multiple=True)
+    _Flags = flags_of(_SECTIONS, without=("class_weight", "replicates", "vertices"), consume_multiple=True)
 
 data = App(name="data", help="List data sets, describe one or a file, fetch one.")
 
@@ -124,11 +124,12 @@ def info(
     from ccn.datasets import load
     from ccn.datasets.dataset import summary
     from ccn.datasets.pictures import draw, sketch, spread
+    from ccn.runs.config import with_none
 
     named = given(_SECTIONS, flags)
     features = named.get("features", {})
     options = {**named.get("data", {}), "features": features.pop("molecules", None), "energies": energies, **features}
-    found = load(source, **{key: value for key, value in options.items() if value not in (None, "none")})
+    found = load(source, **{key: value for key, value in with_none(source, options).items() if value is not None})
     picture = dropped = None
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

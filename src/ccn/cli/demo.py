@@ -28,6 +28,8 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
         seed: Random seed of the split and the network.
     """
     from ccn.cli.show import say, table
+    from ccn.files import write_atomically
+    from ccn.reports.markup import csv_text
     from ccn.runs.config import check_folder, resolve
     from ccn.runs.predict import Options, predict_file
     from ccn.runs.train import train_run
@@ -39,13 +41,12 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
         "optimiser": {"learning_rate": 1e-2},
         "splitting": {"fractions": (0.7, 0.1, 0.2)},
     }
-    config = resolve("MUTAG", settings, seed=seed, threads=1)  # batches too small to be shared by threads
+    config = resolve("MUTAG", settings, method="ccn", seed=seed, threads=1)  # batches too small to be shared by threads
     check_folder(output, resume=False, overwrite=output.exists() and any(output.iterdir()))
     done = train_run(config, output, Execution(verbose=True), say(False))
     classes = [row["class"] for row in _rows(output / "predictions.csv")]
     new, predicted = output / "new.csv", output / "new_predictions.csv"
-    with new.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("name", "smiles"), *_MOLECULES.items()])
+    write_atomically(new, csv_text(["name", "smiles"], _MOLECULES.items()).encode())
     predict_file(output, str(new), predicted, Options(processes=1, overwrite=True))
     accuracy = done.metrics["metrics"]["test"]["accuracy"]
     print(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from ccn.cli.options import ModelPath, Rows, Stream
+from ccn.cli.options import ModelPath, More, Rows, Stream
 
 __all__ = ["embed"]
 
 
-def embed(model: ModelPath, source: Rows, /, *, stream: Stream = Stream()) -> None:
+def embed(model: ModelPath, source: Rows, /, *more: More, stream: Stream = Stream()) -> None:
     """Write the embedding of every molecule (the input of the network's head), as features for other methods.
 
-    For example, `ccn embed run molecules.csv -o embeddings.parquet`.
+    For example, `ccn embed run molecules.csv -o embeddings.parquet`, or `ccn embed run CCO c1ccccc1O`.
 
-    A .csv, .tsv or .parquet file keeps all columns and adds e0, e1, .. and reason; a .npy file has the embeddings
-    alone, NaN for invalid rows. Resume an interrupted command with --resume.
+    A .csv, .tsv, .xlsx, .sdf or .parquet file keeps all columns and adds e0, e1, .. and reason; a .npy file has the
+    embeddings alone, NaN for invalid rows. Resume an interrupted command with --resume.
     """
-    from ccn.cli.show import report
+    from functools import partial
+
+    from ccn.cli.show import answer
     from ccn.runs.predict import embed_file
 
-    with stream.progress() as options:
-        done = embed_file(model, source, stream.output, options)
-    report(done, stream, "an embedding", width=done.width)
+    answer(partial(embed_file, model), (source, *more), stream, "an embedding")

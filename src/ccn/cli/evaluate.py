@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ccn.cli.options import Device, Flag, Json, ModelPath, Quiet, Smiles, Source, Threads
+from ccn.cli.options import Device, Flag, Json, ModelPath, Quiet, Sheet, Smiles, Source, Threads
 
 __all__ = ["evaluate"]
 
@@ -18,6 +18,7 @@ def evaluate(
     *,
     target: Annotated[list[str] | None, Parameter(name=("--target", "--target-columns"), negative="")] = None,
     smiles_column: Smiles = None,
+    sheet: Sheet = None,
     interval: float = 0.9,
     strict: Flag = False,
     threads: Threads = None,
@@ -36,7 +37,7 @@ def evaluate(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load
-    from ccn.reports.summary import metrics_rows
+    from ccn.reports.summary import metrics_rows, overlap_text
     from ccn.runs.evaluate import evaluate_on
     from ccn.training.execution import torch_device, torch_threads
 
@@ -46,6 +47,7 @@ def evaluate(
             source,
             targets=target,
             smiles_column=smiles_column,
+            sheet=sheet,
             level=interval,
             strict=strict,
         )
@@ -53,5 +55,8 @@ def evaluate(
         print_json({"model": str(model), "data": data.name, **found})
         return
     say(quiet)(str(data))
-    table(f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}))
+    table(
+        f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}, {"": found["overlap"]})
+    )
+    print(overlap_text(found["overlap"], found["rows"]))
     coverage(found["interval"])

@@ -24,8 +24,9 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
     if json:
         print_json(found)
         return
+    about = found["about"]
     try:
-        rows, metrics = _rows(found), metrics_rows(found["about"].get("metrics") or {})
+        rows, metrics = _rows(found), metrics_rows(about.get("metrics") or {}, about.get("overlap"))
     except Exception as error:  # whatever a forged description makes the formatting raise
         raise FileError(
             f"{model}: its description is damaged ({type(error).__name__}: {error}); take another copy"
@@ -38,11 +39,15 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
 def _rows(found: Mapping[str, Any]) -> dict[str, str]:
     task, inputs, about = found["task"], found["inputs"], found["about"]
     features = "graphs" if inputs["molecules"] is None else f"molecules, with the features {inputs['molecules']!r}"
+    features += f" and the columns {', '.join(inputs['columns'])}" if inputs.get("columns") else ""
     kind = inputs["vertices"]["kind"]
     return {
         "predicts": f"{', '.join(task['targets'])} ({task['kind']})",
         "classes": ", ".join(map(str, task["classes"])),
-        "reads": features + " and hydrogens" * inputs["hydrogens"] + f", as {kind}" * (kind != "given"),
+        "reads": features
+        + " and hydrogens" * inputs["hydrogens"]
+        + f", as {kind}" * (kind != "given")
+        + (f", standardised ({inputs['standardise']})" if inputs.get("standardise") else ""),
         "SMILES column": str(about.get("smiles_column") or ""),
         "method": found["method"],
         "chosen": ", ".join(dict.fromkeys(f"{k} {v}" for one in about.get("chosen", ()) for k, v in one.items())),
@@ -50,6 +55,7 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
         "intervals": "" if found["calibration"] is None else f"from {len(found['calibration']['scores'][0])} rows",
         "trained on": f"{about.get('data', '?')}; rows: "
         + ", ".join(f"{name} {count:,}" for name, count in about.get("graphs", {}).items() if count),
+        "started from": str((about.get("from") or {}).get("sha256", ""))[:16],
         "fingerprint of the data": str(about.get("fingerprint", ""))[:16],
         "seed": str(about.get("seed", "")),
         "made by": f"ccn {found['ccn']}",

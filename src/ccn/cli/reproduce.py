@@ -43,10 +43,11 @@ def reproduce(
     more time now.
 
     Args:
-        name: A table (kernels, hcep, qm9, expressivity), a data set, or all.
+        name: A table (kernels, hcep, qm9, expressivity, admet, cliffs), a data set, or all.
         methods: Comma-separated methods, or one by one; by default those of the table.
         splits: A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's.
-            Small data sets can have more (100), which `ccn table kernels-more` shows.
+            Small data sets can have more (100), which `ccn table kernels-more` shows. Of admet and cliffs a split is a
+            seed, by default five.
         time_limit_per_cell: Seconds after which a cell is stopped and recorded as timed out.
         processes: Cells that run at the same time, one per process.
         threads: Torch threads per cell; with more than one, the last digits may vary.
@@ -58,18 +59,24 @@ def reproduce(
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, TrainingError
     from ccn.paper.cells import cells, parse_methods
+    from ccn.paper.competitors import missing
     from ccn.paper.records import read
     from ccn.paper.runner import Board, run
+    from ccn.paper.tasks import TASKS
 
     if processes < 1 or threads < 1:
         raise ConfigurationError(f"--processes {processes} --threads {threads}: give at least 1")
     limit = time_limit_per_cell
     if limit is not None and not 0 < limit <= _LONGEST:
         raise ConfigurationError(f"--time-limit-per-cell {limit:g}: give seconds, more than 0, or omit it for no limit")
-    chosen = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
+    named = cells(name, None if not methods else parse_methods(",".join(methods)), _splits(splits), seed)
+    unable = {method: why for method in dict.fromkeys(c.method for c in named) if (why := missing(method))}
+    chosen = [c for c in named if c.dataset not in TASKS or c.method not in unable]
     todo = len(Board(chosen, read(results), again=again, limit=limit).left)
     tell = say(quiet)
-    several = "cells" if len(chosen) > 1 else "cell"
+    for method, why in unable.items():
+        tell(f"{name}: {method} is skipped: {why}")
+    several = "cells" if len(chosen) != 1 else "cell"
     tell(f"{name}: {len(chosen)} {several}, {len(chosen) - todo} with a record in {results}, {todo} to do")
     if not todo:
         return

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from ccn import progress
 from ccn.files import json_safe
 
 if TYPE_CHECKING:
@@ -16,7 +20,9 @@ if TYPE_CHECKING:
     from ccn.cli.options import Stream
     from ccn.runs.predict import Done
 
-__all__ = ["console", "coverage", "print_json", "printable", "report", "say", "table"]
+__all__ = ["answer", "console", "coverage", "print_json", "printable", "say", "table"]
+
+_MOST_ACROSS = 8  # columns of answers; more of them are shown as rows
 
 
 def printable(text: str) -> str:
@@ -31,10 +37,9 @@ def printable(text: str) -> str:
 
 
 def say(quiet: bool) -> Callable[[str], None]:
-    """A function that prints a line on standard error, or nothing."""
-    if quiet:
-        return lambda line: None
-    return lambda line: print(printable(line), file=sys.stderr, flush=True)
+    """A function that logs a line and, unless quiet, prints it on standard error."""
+    tell = progress.log if quiet else progress.say
+    return lambda line: tell(printable(line))
 
 
 def print_json(value: Any) -> None:
@@ -62,25 +67,52 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
         made.add_column(printable(name), justify="left" if to_left else "right", overflow="fold")
     for row in rows:
         made.add_row(*map(printable, row))
-    print(printable(title))  # a title of rich would be wrapped to the width of the table
+    if title:
+        print(printable(title))  # a title of rich would be wrapped to the width of the table
     console().print(made)
 
 
-def coverage(interval: Mapping[str, float] | None) -> None:
-    """Print how many targets the prediction intervals of a model covered."""
-    if interval:
+def coverage(interval: Mapping[str, Any] | None) -> None:
+    """Print how many targets the prediction intervals of a model covered, or why there are none."""
+    if interval and "reason" in interval:
+        print(printable(f"no intervals: {interval['reason']}"))
+    elif interval:
         print(f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets")
 
 
-def report(done: Done, stream: Stream, what: str, **more: Any) -> None:
-    """Print what ``predict`` or ``embed`` has done; JSON goes to standard error if the table is on standard output."""
-    piped = stream.output == "-"
+def answer(run: Callable[..., Done], words: Sequence[str], stream: Stream, what: str) -> None:
+    """Run ``predict_file`` or ``embed_file`` on a file or on SMILES, and print what was done.
+
+    Without an output, the answers to SMILES are shown as a table, or as JSON. With one, JSON is about the run, and goes
+    to standard error if the table is on standard output.
+    """
+    from ccn.runs.output import plain
+    from ccn.runs.predict import source_of
+
+    source = source_of(words)
+    if stream.output is None and not isinstance(source, str):
+        with TemporaryDirectory(prefix="ccn-") as folder, stream.progress() as options:
+            run(source, Path(folder) / "answers.csv", options)
+            with (Path(folder) / "answers.csv").open(newline="", encoding="utf-8") as file:
+                head, *rows = csv.reader(file)
+        if stream.json:
+            print_json([dict(zip(head, map(plain, row), strict=True)) for row in rows])
+            return
+        if not any(row[-1] for row in rows):  # no reasons
+            head, rows = head[:-1], [row[:-1] for row in rows]
+        if len(head) > _MOST_ACROSS:
+            head, *rows = map(list, zip(head, *rows, strict=True))
+        table("", head, rows, {"smiles", "reason"})
+        return
+    output = stream.output or "-"
+    with stream.progress() as options:
+        done = run(source, output, options)
     if stream.json:
         found = {"rows": done.rows, "without": done.without, "seconds": done.seconds, "rows_per_second": done.rate}
-        line = json.dumps(json_safe({"output": stream.output, **found, **more}), allow_nan=False)
-        print(line, file=sys.stderr if piped else sys.stdout)
+        line = json.dumps(json_safe({"output": output, **found, "width": done.width}), allow_nan=False)
+        print(line, file=sys.stderr if output == "-" else sys.stdout)
         return
     before = f" ({done.before:,} of them by an earlier run)" if done.before else ""
     lacking = f", {done.without:,} without {what} (see the column reason)" if done.without else ""
-    where = "" if piped else f"; written to {stream.output}"
+    where = "" if output == "-" else f"; written to {output}"
     say(stream.quiet)(f"{done.rows:,} rows{before} in {done.seconds:.1f} s, {done.rate:,.0f} rows/s{lacking}{where}")

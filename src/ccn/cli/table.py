@@ -28,8 +28,8 @@ def table(
     For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
 
     Args:
-        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity, all,
-            or a data set for the table that it is in.
+        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity,
+            admet, cliffs, cliffs-only (rows on activity cliffs), all, or a data set for the table that it is in.
         results: Folder of the records.
         format: By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per
             figure.
@@ -38,14 +38,15 @@ def table(
     """
     from ccn.cli.show import say
     from ccn.errors import ConfigurationError, DataError
+    from ccn.files import write_atomically
     from ccn.paper.formats import as_csv, as_latex, as_markdown, draw, embed
-    from ccn.paper.records import read
+    from ccn.paper.records import history
     from ccn.paper.tables import NAMES
     from ccn.paper.tables import table as make
 
     if not results.is_dir():
         raise DataError(f"{results}: no folder of records; run ccn reproduce first, or name it with --results")
-    records = read(results)
+    records = history(results)
     made = [make(n, records) for n in (NAMES if name.lower() == "all" else [name])]
     for empty in (t for t in made if not any(f.values for f in t.figures.values())):
         say(False)(f"{empty.name}: {results} has no figures of ours yet; {empty.command} makes some")
@@ -53,7 +54,7 @@ def table(
         if format not in (None, "markdown") or output is not None:
             raise ConfigurationError("--update writes Markdown into its page; leave out --format and --output")
         page = update.read_text(encoding="utf-8")
-        update.write_text(embed(page, made, str(update)), encoding="utf-8")
+        write_atomically(update, embed(page, made, str(update)).encode())
         return
     kind = format or _ENDINGS.get(output.suffix.lower() if output else "", "markdown")
     if kind == "png":
@@ -68,4 +69,4 @@ def table(
         if output is None:
             sys.stdout.write(text)
         else:
-            output.write_text(text, encoding="utf-8")
+            write_atomically(output, text.encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -12,7 +12,9 @@ from ccn.methods.registry import METHODS
 
 __all__ = ["train"]
 
-_METHODS = f"Method to fit, by default ccn: {', '.join(METHODS)}."
+_METHODS = f"Method to fit, by default auto, a stack of several: {', '.join(METHODS)}."
+
+_BUDGET = "Work of the method auto: about 1, 3 or 30 minutes for 5,000 molecules on 2 cores; by default normal."
 
 
 def train(
@@ -21,30 +23,39 @@ def train(
     *,
     output: Annotated[Path, Output] = Path("run"),
     method: Annotated[str | None, Parameter(help=_METHODS)] = None,
+    budget: Annotated[Literal["fast", "normal", "best"] | None, Parameter(help=_BUDGET)] = None,
+    start: Annotated[Path | None, Parameter(name="--from")] = None,
     checkpoint_every: float = 30.0,
     tensorboard: Flag = False,
     settings: Settings = Settings(),
 ) -> None:
-    """Train a network, or another method, on molecules or a data set; everything about the run goes into one folder.
+    """Train a model on molecules or a data set; everything about the run goes into one folder.
 
-    For example, `ccn train molecules.csv --target pce --output run --epochs 50`.
+    For example, `ccn train molecules.csv --target pce --output run`.
+
+    By default networks, a Gaussian process and boosted trees are fitted and weighed by how well they predict rows that
+    they were not fitted on; settings of networks apply to the networks among them. `--method ccn` trains one network.
 
     The SMILES column and the task are detected, rows are split 80/10/10, and invalid rows are listed in dropped.csv.
     Resume an interrupted run with `ccn train --output run --resume`.
 
     Args:
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
+        start: Fine-tune this model of a network, such as of --method ccn, a file or the folder of a run: its method,
+            inputs and settings, at a tenth of its learning rate.
         checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
-    from ccn.reports.summary import metrics_rows
+    from ccn.reports.summary import crossed_rows, leaderboard_rows, metrics_rows, overlap_text
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
     first = is_first()
-    config, _ = settings.resolve(source, output, method=method, check=first or settings.resume)
+    config, _ = settings.resolve(
+        source, output, method=method, budget=budget, start=start, check=first or settings.resume
+    )
     tell = say(settings.quiet or not first)
     keep_freed_memory()
     try:
@@ -64,6 +75,16 @@ def train(
     if settings.json:
         print_json({"folder": str(output), **done.metrics})
     elif not settings.quiet:
-        table("Metrics", *metrics_rows(done.metrics["metrics"]))
+        overlap = done.metrics["overlap"] or {}
+        if crossed := done.metrics.get("cross_validation"):
+            table("Cross-validation", *crossed_rows(crossed))
+        if board := done.model.about.get("leaderboard"):
+            table("Members, on rows they were not fitted on", *leaderboard_rows(board))
+        shown = metrics_rows(done.metrics["metrics"], overlap)
+        if shown[1]:
+            table("Metrics", *shown)
+        for part, same in overlap.items():
+            if "without" in same:
+                print(overlap_text(same, done.metrics["graphs"][part], f"{part} "))
         coverage(done.metrics.get("interval"))
         print(f"saved in {output}: model.safetensors, report.md and more; next: ccn predict {output} FILE -o out.csv")

@@ -34,7 +34,7 @@ def tune(
     from ccn.reports.summary import figure
     from ccn.runs.tune import search
 
-    config, kept = settings.resolve(source, output)
+    config, kept = settings.resolve(source, output, method="ccn")
     tell = say(settings.quiet)
     limit, resume = settings.time_limit, settings.resume
     try:

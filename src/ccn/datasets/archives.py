@@ -11,7 +11,7 @@ from typing import IO, BinaryIO
 
 from ccn.errors import DataError
 
-__all__ = ["MAX_RATIO", "open_binary", "read_zip"]
+__all__ = ["MAX_RATIO", "check_zip", "open_binary", "read_zip"]
 
 MAX_RATIO = 200
 """A compressed file may expand to this many times its size; text of molecules and graphs expands 3 to 30 times."""
@@ -70,6 +70,17 @@ def open_binary(path: Path) -> BinaryIO:
 def _outside(name: str) -> bool:
     posix, windows = PurePosixPath(name), PureWindowsPath(name)
     return posix.is_absolute() or bool(windows.anchor) or ".." in posix.parts or ".." in windows.parts
+
+
+def check_zip(path: Path) -> None:
+    """An error if the files of a zip would together be too large, for a reader that opens it by itself.
+
+    Sizes are as declared: Python reads no further, and a file that goes on has a wrong checksum then.
+    """
+    with zipfile.ZipFile(path) as archive:
+        size = sum(entry.file_size for entry in archive.infolist())
+    if size > (limit := _limit(path)):
+        raise _bomb(path, limit)
 
 
 def read_zip(path: Path, suffix: str = "", *, always: int = ALWAYS, ratio: int = MAX_RATIO) -> dict[str, bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -98,20 +98,25 @@ def _check_words(name: str, column: Sequence[Any], where: str) -> None:
         what = f"{len(words)} different words in {len(given)} rows; choose another target (--target)"
     else:
         return
-    raise DataError(f"{where}: the target {name!r} has {what}, or set task='classification' (--task classification)")
+    raise DataError(f"{where}: the target {name!r} has {what}, or set task='classification'")
 
 
 def encode_targets(
-    columns: Sequence[Sequence[Any]], names: Sequence[str], rows: int, task: Task | None, where: str
+    columns: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    rows: int,
+    task: Task | None,
+    where: str,
+    measured: Collection[str] = (),
 ) -> tuple[NDArray[np.float64], Task, tuple[Any, ...]]:
     """Targets (rows, targets), the task and its classes, from columns of numbers and words with None for missing.
 
-    Without a task it is classification where every target has words or a few integers. Words that are mostly different,
-    or that look like numbers, are an error then: they would hardly be meant as classes.
+    Without a task it is classification where every target has words or a few integers, and none is ``measured``. Words
+    that are mostly different, or that look like numbers, are an error then: they would hardly be meant as classes.
     """
     if not columns:
         return np.zeros((rows, 0)), task or "regression", ()
-    kinds = {name: _few(column) for name, column in zip(names, columns, strict=True)}
+    kinds = {name: name not in measured and _few(column) for name, column in zip(names, columns, strict=True)}
     words = [n for n, column in zip(names, columns, strict=True) if any(isinstance(v, str) for v in column)]
     if task is None:
         for name, column in zip(names, columns, strict=True):
@@ -121,7 +126,7 @@ def encode_targets(
             other = next(name for name, few in kinds.items() if not few)
             raise DataError(
                 f"{where}: the target {words[0]!r} has words and {other!r} has numbers, which cannot be learned "
-                "together; name target_columns of one kind"
+                "together; name targets of one kind"
             )
     if task == "classification":
         integers = [[int(v) if isinstance(v, float) and v == int(v) else v for v in column] for column in columns]

@@ -23,6 +23,7 @@ from ccn.graphs.pack import Pack
 if TYPE_CHECKING:
     import networkx
 
+    from ccn.datasets.replicates import Replicates
     from ccn.graphs.graph import Graph
 
 __all__ = [
@@ -35,11 +36,12 @@ __all__ = [
     "Statistics",
     "shorten",
     "summary",
+    "write_rows",
 ]
 
 STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
 """The fields of a data set that hold one string per graph, or None."""
-ARRAYS = ("targets", "weights", "rows")
+ARRAYS = ("targets", "bounds", "weights", "rows")
 """The fields that are arrays with one row per graph, or None."""
 NOT_A_NUMBER = "not a number in a target column"
 CONTRADICTION = "duplicate with another target"
@@ -122,10 +124,14 @@ class Dataset:
         units: one per target, or none.
         smiles, ids, groups, splits: one string per graph, as written in the source, or None.
         canonical: canonical SMILES of each molecule, or None.
+        bounds: (graphs, targets, 2) the least and the largest value of targets that are known by a bound alone, such as
+            >10; NaN for others. None without any. Such a target is missing in ``targets``, so that it is never taken
+            for an exact value.
         weights: (graphs,) or None.
         rows: (graphs,) the row of the source behind each graph, from 1, or None.
         dropped, noted: remarks on rows that were left out, and on rows that were kept.
         vertex_names, edge_names: names of the columns of vertex and edge features, where known.
+        replicates: the rows that were joined into one, if that was asked for (:mod:`ccn.datasets.replicates`).
         options: how it was read.
         note: printed with the data set.
     """
@@ -142,12 +148,14 @@ class Dataset:
     ids: Strings | None = None
     groups: Strings | None = None
     splits: Strings | None = None
+    bounds: NDArray[np.float64] | None = None
     weights: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     dropped: tuple[Remark, ...] = ()
     noted: tuple[Remark, ...] = ()
     vertex_names: tuple[str, ...] = ()
     edge_names: tuple[str, ...] = ()
+    replicates: Replicates | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
 
@@ -178,12 +186,13 @@ class Dataset:
             raise DataError(f"{self.name} has no target {missing[0]!r}; it has {', '.join(self.target_names)}")
         columns = [self.target_names.index(name) for name in names]
         units = tuple(self.units[c] for c in columns) if self.units else ()
-        return replace(self, targets=self.targets[:, columns], target_names=names, units=units)
+        bounds = None if self.bounds is None else self.bounds[:, columns]
+        return replace(self, targets=self.targets[:, columns], bounds=bounds, target_names=names, units=units)
 
     def statistics(self) -> Statistics:
         """Counts of graphs, vertices and edges, and how often each class occurs over all targets."""
         pack, classes = self.pack, {}
-        sizes, edge_features = pack.sizes, pack.arrays.get("edge_features")
+        sizes = pack.sizes
         if self.task == "classification":
             known = self.targets[~np.isnan(self.targets)].astype(np.int64)
             counts = np.bincount(known, minlength=len(self.classes))
@@ -195,7 +204,7 @@ class Dataset:
             smallest=int(sizes.min()) if len(pack) else 0,
             largest=int(sizes.max(initial=0)),
             vertex_features=pack.width,
-            edge_features=0 if edge_features is None else int(edge_features.shape[1]),
+            edge_features=pack.edge_width,
             task=self.task,
             targets=self.target_names,
             classes=classes,
@@ -221,12 +230,12 @@ class Dataset:
     def write_dropped(self, path: str | Path) -> Path:
         """Write the remarks on rows as a CSV: row, value, reason, and whether the row was dropped or kept."""
         lines = [(r, "dropped") for r in self.dropped] + [(r, "kept") for r in self.noted]
-        text = io.StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow(["row", "value", "reason", "action"])
-        for remark, action in sorted(lines, key=lambda line: line[0].row):
-            writer.writerow([remark.row, shorten(remark.value), remark.reason, action])
-        write_atomically(Path(path), text.getvalue().encode())
+        lines.sort(key=lambda line: line[0].row)
+        write_rows(
+            Path(path),
+            ["row", "value", "reason", "action"],
+            [[remark.row, shorten(remark.value), remark.reason, action] for remark, action in lines],
+        )
         return Path(path)
 
     def to_pyg(self) -> list[Any]:
@@ -254,6 +263,13 @@ class Dataset:
         for graph, target in zip(out, self.targets.tolist(), strict=True):
             graph.graph.update(zip(self.target_names, target, strict=True))
         return out
+
+
+def write_rows(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as a CSV."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([head, *rows])
+    write_atomically(path, text.getvalue().encode())
 
 
 def _some(names: Iterable[str]) -> str:

@@ -15,11 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ccn.chemistry.smiles import parse_smiles
+from ccn.chemistry.smiles import MAX_ATOMS, parse_smiles
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
 
-__all__ = ["allot", "deal", "groups_of", "join_groups", "molecule_groups", "quotas", "scaffold_groups"]
+__all__ = [
+    "allot",
+    "canonical_smiles",
+    "deal",
+    "groups_of",
+    "join_groups",
+    "molecule_groups",
+    "quotas",
+    "scaffold_groups",
+]
 
 Shares = NDArray[np.float64]
 
@@ -161,9 +170,24 @@ def molecule_groups(molecules: Iterable[Any]) -> Int:
         >>> molecule_groups(["OCC", "C", "CCO"]).tolist()
         [0, 1, 0]
     """
-    from rdkit import Chem
+    return groups_of(canonical_smiles(molecules))
 
-    return groups_of(Chem.MolToSmiles(mol) for mol in _parsed(molecules))
+
+def canonical_smiles(molecules: Iterable[Any]) -> Iterator[str]:
+    """The canonical SMILES of molecules (SMILES or RDKit); empty for one that RDKit cannot write.
+
+    It cannot if the molecule is too large, or not sanitised and impossible.
+    """
+    from rdkit import Chem, rdBase
+
+    for row, given in enumerate(molecules):
+        with rdBase.BlockLogs():
+            try:
+                mol = _parsed(row, given)
+                text = Chem.MolToSmiles(mol) if mol.GetNumAtoms() <= MAX_ATOMS else ""
+            except Chem.MolSanitizeException:
+                text = ""
+        yield text
 
 
 def scaffold_groups(molecules: Iterable[Any]) -> Int:
@@ -175,12 +199,14 @@ def scaffold_groups(molecules: Iterable[Any]) -> Int:
     """
     from rdkit.Chem.Scaffolds.MurckoScaffold import MurckoScaffoldSmiles
 
-    return groups_of(str(MurckoScaffoldSmiles(mol=mol)) or "no ring" for mol in _parsed(molecules))  # type: ignore[no-untyped-call]
+    return groups_of(
+        str(MurckoScaffoldSmiles(mol=_parsed(row, given))) or "no ring"  # type: ignore[no-untyped-call]
+        for row, given in enumerate(molecules)
+    )
 
 
-def _parsed(molecules: Iterable[Any]) -> Iterator[Any]:
+def _parsed(row: int, given: Any) -> Any:
     from rdkit.Chem import RemoveHs
 
-    for row, given in enumerate(molecules):
-        # Parsing a SMILES removes explicit hydrogens; a molecule may come with them.
-        yield parse_smiles(given, f"row {row}: ") if isinstance(given, str) else RemoveHs(given)
+    # Parsing a SMILES removes explicit hydrogens; a molecule may come with them.
+    return parse_smiles(given, f"row {row}: ") if isinstance(given, str) else RemoveHs(given)

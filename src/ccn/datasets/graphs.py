@@ -41,6 +41,7 @@ FOLDER_SUFFIXES = (".graphml", ".gml")
 _TARGET = ("target", "targets", "y")
 _WORDS = ("id", "group", "split")
 _SEVERAL = "target {}"
+_BY_LABEL = "labels"
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,14 @@ class _Record:
 
 @dataclass(frozen=True)
 class _Made:
-    """A row that is a graph, with its text for a remark."""
+    """A row that is a graph, with its text for a remark; ``widths`` of its features and edge features, None where
+    there is no edge to have them. Labels stand in the graph as the numbers of their columns.
+    """
 
     row: int
     shown: str
     graph: Graph
+    widths: tuple[str, str | None]
     target: dict[str, Any]
     words: dict[str, str]
 
@@ -94,15 +98,18 @@ def _reason(error: Exception) -> str:
 
 
 def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int]) -> Graph:
+    """The graph of a record, with the columns of labels in place of features."""
     from ccn.graphs.graph import Graph
 
-    def hot(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.uint8]:
-        out = np.zeros((len(labels), len(column)), dtype=np.uint8)
-        out[np.arange(len(labels)), [column[label] for label in labels]] = 1
-        return out
+    def places(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.int64]:
+        return np.array([column[label] for label in labels], dtype=np.int64).reshape(len(labels), 1)
 
-    features = hot(r.labels, vertex) if r.labels is not None else r.features
-    edge_features = hot(r.edge_labels, edge) if r.edge_labels is not None else r.edge_features
+    features = places(r.labels, vertex) if r.labels is not None else r.features
+    edge_features = r.edge_features
+    if r.edge_labels is not None:
+        edge_features = places(r.edge_labels, edge)
+    elif edge_features is not None:
+        edge_features = np.asarray(edge_features, dtype=np.float32)
     n = r.n
     if features is None and n is None:
         n = 1 + max((max(e) for e in r.edges), default=-1)
@@ -116,7 +123,7 @@ def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int]) -> Graph:
             features,
             n=n,
             weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
-            edge_features=None if edge_features is None else np.asarray(edge_features, dtype=np.float32),
+            edge_features=edge_features,
         )
 
 
@@ -167,16 +174,17 @@ def _read_all(
     for row, shown, record in records:
         try:
             target = {key: _value(value) for key, value in _named(record.target).items()}
-            made.append(_Made(row, shown, _graph(record, vertex, edge), target, record.words))
+            graph = _graph(record, vertex, edge)
+            made.append(_Made(row, shown, graph, _widths(record, graph), target, record.words))
         except Exception as error:
             drop(row, shown, error)
     kept: list[_Made] = []
     noted: list[Remark] = []
-    widths = {what: _usual(_width(one.graph, what) for one in made) for what in ("features", "edge_features")}
+    usual = [_usual(widths) for widths in zip(*(one.widths for one in made), strict=True)]
     numeric = set() if task == "classification" else _numeric(one.target for one in made)
     for one in made:
         try:
-            _check_widths(one.graph, widths)
+            _check_widths(one.widths, usual)
         except GraphError as error:
             drop(one.row, one.shown, error)
             continue
@@ -200,9 +208,13 @@ def _read_all(
     strings: dict[str, Any] = {
         f"{key}s": Strings.of(one.get(key, "") for one in words) for key in _WORDS if any(key in one for one in words)
     }
+    pack = Pack.of([one.graph for one in kept], name or None)
+    for key, of, column in zip(("features", "edge_features"), usual, (vertex, edge), strict=True):
+        if of == _BY_LABEL and key in pack.arrays:
+            pack = pack.with_labels(pack.arrays[key], len(column), key)
     data = Dataset(
         name,
-        Pack.of([one.graph for one in kept], name or None),
+        pack,
         values,
         names,
         task,
@@ -226,25 +238,27 @@ def _dataset(
     return data
 
 
-def _width(graph: Graph, what: str) -> int | None:
-    """The width of the features of a graph: 0 without any, None where there is no edge to have them."""
-    values = getattr(graph, what)
-    if what == "edge_features" and not len(graph.edges):
-        return None
-    return 0 if values is None else int(values.shape[1])
+def _widths(record: _Record, graph: Graph) -> tuple[str, str | None]:
+    """What the features and the edge features of a graph are; None where there is no edge to have them."""
+
+    def kind(values: Any, labels: Any) -> str:
+        return _BY_LABEL if labels is not None else f"of width {0 if values is None else values.shape[1]}"
+
+    own = kind(graph.features, record.labels)
+    return own, kind(graph.edge_features, record.edge_labels) if len(graph.edges) else None
 
 
-def _usual(widths: Iterable[int | None]) -> int | None:
-    """The width that most graphs have."""
+def _usual(widths: Iterable[str | None]) -> str | None:
+    """What most graphs have."""
     most = Counter(width for width in widths if width is not None).most_common(1)
     return most[0][0] if most else None
 
 
-def _check_widths(graph: Graph, usual: Mapping[str, int | None]) -> None:
-    """An error if a graph's features have another width than those of most graphs."""
-    for what, width in usual.items():
-        if (own := _width(graph, what)) not in (None, width):
-            raise GraphError(f"{what} have width {own}, those of most rows {width}")
+def _check_widths(widths: Sequence[str | None], usual: Sequence[str | None]) -> None:
+    """An error if a graph's features are others than those of most graphs."""
+    for what, own, width in zip(("features", "edge_features"), widths, usual, strict=True):
+        if own not in (None, width):
+            raise GraphError(f"{what} are {own}, those of most rows {width}")
 
 
 def _numeric(targets: Iterable[Mapping[str, Any]]) -> set[str]:

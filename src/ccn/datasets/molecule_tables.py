@@ -5,15 +5,18 @@ to a data set, with a remark on every row that is dropped or unusual.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, parses
+from ccn.chemistry.standardise import Standard
 from ccn.datasets.columns import Strings, Task, encode_targets
 from ccn.datasets.dataset import CONTRADICTION, NOT_A_NUMBER, Dataset, Remark
 from ccn.datasets.molecules import convert_all
@@ -25,19 +28,27 @@ from ccn.datasets.tables import (
     is_missing,
     name_of,
     number,
+    number_or_bounds,
     open_table,
 )
-from ccn.errors import DataError
+from ccn.errors import ConfigurationError, DataError
 from ccn.graphs.ragged import Int
 
-__all__ = ["COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "find_schema", "read_molecules"]
+__all__ = [
+    "COLUMN_OPTIONS", "MOLECULE_OPTIONS", "Schema", "dataset_of_molecules", "extra_fault", "find_schema",
+    "read_molecules", "smiles_columns",
+]  # fmt: skip
 
-COLUMN_OPTIONS = ("smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column")
+COLUMN_OPTIONS = (
+    "smiles_column", "target_columns", "weight_column", "group_column", "split_column", "id_column", "extra_columns"
+)  # fmt: skip
 """Options of :func:`find_schema`."""
-MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "n_jobs", "progress")
+MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "standardise", "n_jobs", "progress")
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
+_LARGEST = 1e38  # that float32 holds
+_NO_EXTRA = "not a number in an extra column"
 _FEW = 20  # distinct words that may be classes
 _LOOK = 50  # rows that are parsed to detect SMILES
 
@@ -47,8 +58,10 @@ class Schema:
     """The columns of a table of molecules, by name.
 
     Attributes:
+        extra: columns of numbers that are read as features of the molecule as a whole.
         words: the targets whose cells are words, which can only be classes.
         decimal_commas: the columns of numbers with a decimal comma.
+        censored: cells of targets such as >10 are bounds; they are not where targets are classes.
     """
 
     smiles: str
@@ -57,12 +70,29 @@ class Schema:
     group: str | None = None
     split: str | None = None
     id: str | None = None
+    extra: tuple[str, ...] = ()
     words: frozenset[str] = field(default=frozenset())
     decimal_commas: frozenset[str] = field(default=frozenset())
+    censored: bool = True
 
     def number(self, name: str, cell: str) -> float | None:
         """The number in a cell of this column, or None."""
         return number(cell, name in self.decimal_commas)
+
+    def target(self, name: str, cell: str) -> float | tuple[float, float] | None:
+        """The number in a cell of this target, or its bounds, or None."""
+        return number_or_bounds(cell, name in self.decimal_commas) if self.censored else self.number(name, cell)
+
+    def extra_numbers(self, cells: Sequence[str]) -> list[float]:
+        """The numbers in the cells of the extra columns, NaN where there is none that float32 can hold."""
+        values = [self.number(name, cell) for name, cell in zip(self.extra, cells, strict=True)]
+        return [math.nan if v is None or abs(v) > _LARGEST else v for v in values]
+
+
+def extra_fault(names: Sequence[str], values: Sequence[float]) -> str:
+    """Which of the extra columns have no number in a row, or an empty string."""
+    wrong = [name for name, value in zip(names, values, strict=True) if math.isnan(value)]
+    return f"{_NO_EXTRA}: {', '.join(wrong)}" if wrong else ""
 
 
 def find_schema(
@@ -74,6 +104,8 @@ def find_schema(
     group_column: str | None = None,
     split_column: str | None = None,
     id_column: str | None = None,
+    extra_columns: str | Iterable[str] = (),
+    task: Task | None = None,
 ) -> Schema:
     """The columns of a table of molecules, as named or detected in its first 1,000 rows.
 
@@ -91,50 +123,65 @@ def find_schema(
     group = column(group_column, "group_column")
     split = column(split_column, "split_column")
     identifier = column(id_column, "id_column")
-    taken = {smiles, weight, group, split, identifier}
+    named = [extra_columns] if isinstance(extra_columns, str) else extra_columns
+    extra = tuple(dict.fromkeys(table.columns[find_column(table, name, "extra_columns")] for name in named))
+    taken = {smiles, weight, group, split, identifier, *extra}
     if target_columns is None:
         targets = _target_columns({name: cell for name, cell in cells.items() if name not in taken})
     else:
         names = [target_columns] if isinstance(target_columns, str) else target_columns
         targets = tuple(table.columns[find_column(table, name, "target_columns")] for name in names)
+    if both := [name for name in extra if name in (smiles, *targets)]:
+        what = "the SMILES" if both[0] == smiles else "a target, which would tell the answer"
+        raise ConfigurationError(f"{table.path}: the column {both[0]!r} of --extra-columns is {what}; leave it out")
     if identifier is None:
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
-    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name]))
-    commas = frozenset(name for name in (*targets, weight) if name in cells and has_decimal_commas(cells[name]))
-    return Schema(smiles, targets, weight, group, split, identifier, words, commas)
+    censored = task != "classification"
+    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
+    commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
+    return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas, censored)
 
 
-def _smiles(table: Table, sample: Sequence[Row]) -> str:
-    """The column of SMILES."""
-    lower = {name.lower(): name for name in reversed(table.columns)}
+def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
+    """The places of the columns that may be the one of SMILES, best first: by their names, else by their cells.
+
+    One whose whole name says so is the only one. ``cells`` gives the cells of a column by its place.
+    """
+    lower = [name.lower() for name in columns]
     for name in _SMILES_NAMES:
         if name in lower:
-            return lower[name]
-    for name in table.columns:
-        if "smiles" in name.lower():
-            return name
+            return [lower.index(name)]
+    named = [i for i, name in enumerate(lower) if "smiles" in name]
+    if named:
+        return named
 
     def score(i: int) -> tuple[float, float]:
         """Share of the cells that are molecules, and their mean length; a number is none."""
-        column = [c for row in sample[:_LOOK] if (c := row.cells[i].strip())]
+        column = [c for cell in itertools.islice(cells(i), _LOOK) if (c := cell.strip())]
         if not column:
             return 0.0, 0.0
         good = [c for c in column if number(c) is None and parses(c)]
         return len(good) / len(column), sum(map(len, good)) / len(column)
 
-    scores = [score(i) for i in range(len(table.columns))]
-    best = max(range(len(scores)), key=lambda i: scores[i])
-    if scores[best][0] <= 0.5:
+    scores = [score(i) for i in range(len(columns))]
+    return sorted((i for i, s in enumerate(scores) if s[0] > 0.5), key=lambda i: scores[i], reverse=True)
+
+
+def _smiles(table: Table, sample: Sequence[Row]) -> str:
+    """The column of SMILES."""
+    found = smiles_columns(table.columns, lambda i: (row.cells[i] for row in sample))
+    if not found:
         shown = ", ".join(map(repr, table.columns[:10])) + (".." if len(table.columns) > 10 else "")
-        raise DataError(f"{table.path}: no column of SMILES among {shown}; set smiles_column (--smiles-column)")
-    return table.columns[best]
+        raise DataError(f"{table.path}: no column of SMILES among {shown}; name it with smiles_column=NAME")
+    return table.columns[found[0]]
 
 
-def _numeric(column: Sequence[str]) -> bool:
-    """Whether at least half of the cells that are there are numbers."""
+def _numeric(column: Sequence[str], censored: bool = True) -> bool:
+    """Whether at least half of the cells that are there are numbers, or bounds of numbers."""
     given, commas = [c for c in column if not is_missing(c)], has_decimal_commas(column)
-    return 2 * sum(number(c, commas) is not None for c in given) >= len(given)
+    read = number_or_bounds if censored else number
+    return 2 * sum(read(c, commas) is not None for c in given) >= len(given)
 
 
 def _counts_rows(column: Sequence[str]) -> bool:
@@ -166,9 +213,11 @@ def read_molecules(
     task: Task | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
+    sheet: str | None = None,
+    contradictions: bool = True,
     **options: Any,
 ) -> Dataset:
-    """Read a table of molecules: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
+    """Read a table of molecules: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz``.
 
     Columns that are not named are detected (:func:`find_schema`). Rows that cannot be used are
     listed in ``dropped``, unusual ones that are kept in ``noted``.
@@ -178,13 +227,17 @@ def read_molecules(
         name: of the data set; by default that of the file.
         task: by default classification where every target has words or a few integers, else regression.
         delimiter, header: of a text table; by default detected.
+        sheet: of an Excel file; by default the first.
+        contradictions: note the rows whose molecule is in an earlier row with other targets.
         **options: ``smiles_column`` and ``target_columns``, the input and what is learned (a blank target is missing);
-            ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs; and
-            those of :func:`dataset_of_molecules`.
+            ``weight_column``, ``group_column``, ``split_column`` and ``id_column``, kept beside the graphs;
+            ``extra_columns``, numbers that are features of the molecule as a whole; and those of
+            :func:`dataset_of_molecules`.
     """
-    table = open_table(path, delimiter=delimiter, header=header)
-    schema = find_schema(table, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
-    return dataset_of_molecules(table, schema, name or name_of(path), task=task, contradictions=True, **options)[0]
+    table = open_table(path, delimiter=delimiter, header=header, sheet=sheet)
+    schema = find_schema(table, task=task, **{key: options.pop(key) for key in COLUMN_OPTIONS if key in options})
+    options |= {"task": task, "contradictions": contradictions}
+    return dataset_of_molecules(table, schema, name or name_of(path), **options)[0]
 
 
 def dataset_of_molecules(
@@ -198,6 +251,7 @@ def dataset_of_molecules(
     contradictions: bool = False,
     elements: Sequence[str] = (),
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> tuple[Dataset, Int]:
@@ -211,49 +265,72 @@ def dataset_of_molecules(
         contradictions: note the rows whose molecule is in an earlier row with other targets.
         elements: symbols of those to count.
         max_atoms: molecules with more atoms are dropped.
+        standardise: replace molecules by their standard form (:mod:`ccn.chemistry.standardise`).
         n_jobs: processes; by default one per core.
         progress: show a bar on a terminal.
     """
     chosen = molecule_features(features, hydrogens)
     rows, dropped, noted = _usable(table, schema)
     smiles = [row.smiles for row in rows]
-    how: dict[str, Any] = {"elements": elements, "max_atoms": max_atoms, "n_jobs": n_jobs, "progress": progress}
-    made = convert_all(smiles, chosen, canonical=True, name=name, **how)
+    how: dict[str, Any] = {"max_atoms": max_atoms, "standardise": standardise, "n_jobs": n_jobs, "progress": progress}
+    made = convert_all(smiles, chosen, canonical=True, elements=elements, name=name, **how)
     dropped += [Remark(rows[i].number, smiles[i], why) for i, why in made.bad]
     dropped.sort(key=lambda r: r.row)
     if not len(made.pack):
         raise DataError(f"{table.path}: no good row among {len(dropped)}" + (f"; {dropped[0]}" if dropped else ""))
     noted += [Remark(rows[i].number, smiles[i], why) for i, why in made.noted]
     good = [rows[i] for i in made.good]
+    pack = made.pack
+    if schema.extra:
+        pack = pack.with_more_graph_features(np.array([row.extra for row in good], dtype=np.float32))
     if contradictions:
         noted += _contradictions(made.canonical, good)
     kept = {row.number for row in good}
     columns = list(zip(*(row.targets for row in good), strict=True))
-    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path))
+    bounds = _bounds(good, len(schema.targets))
+    counts = [0] * len(schema.targets) if bounds is None else (~np.isnan(bounds[..., 0])).sum(axis=0).tolist()
+    censored = {name: count for name, count in zip(schema.targets, counts, strict=True) if count}
+    values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path), censored)
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    bounded = ", ".join(f"{name} {count:,}" for name, count in censored.items())
+    commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
-        made.pack,
+        pack,
         values,
         schema.targets,
         task,
         classes,
         smiles=Strings.of(row.smiles for row in good),
         canonical=Strings.of(made.canonical),
+        bounds=bounds,
         weights=None if weights is None else np.array([schema.number(str(schema.weight), w) for w in weights]),
         rows=np.array([row.number for row in good], dtype=np.int64),
         dropped=tuple(dropped),
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note=f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else "",
+        note="; ".join(
+            filter(
+                None,
+                (
+                    table.note,
+                    commas,
+                    bounded and f"censored: {bounded}",
+                    f"standardise {standardise}" if standardise else "",
+                ),
+            )
+        ),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,
             "smiles_column": schema.smiles,
             "target_columns": list(schema.targets),
+            "extra_columns": list(schema.extra),
+            **({} if max_atoms == MAX_ATOMS else {"max_atoms": max_atoms}),
+            **({} if standardise is None else {"standardise": standardise}),
         },
         **strings,
     )
@@ -261,12 +338,14 @@ def dataset_of_molecules(
 
 
 class _Usable(NamedTuple):
-    """A row without a fault; a missing target is None."""
+    """A row without a fault; a target that is missing or censored is None, and bounds are of the censored ones."""
 
     number: int
     smiles: str
     targets: list[Any]
+    bounds: list[tuple[float, float] | None]
     carried: list[str]
+    extra: list[float]
 
 
 def _carried(schema: Schema) -> dict[str, str]:
@@ -279,6 +358,7 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
     """The rows without a fault, and remarks on those with one and on those that are unusual."""
     smiles, *targets = (find_column(table, c, "schema") for c in (schema.smiles, *schema.targets))
     carried = {what: find_column(table, column, what) for what, column in _carried(schema).items()}
+    extra = [find_column(table, column, "schema") for column in schema.extra]
     rows: list[_Usable] = []
     dropped: list[Remark] = []
     noted: list[Remark] = []
@@ -291,20 +371,38 @@ def _usable(table: Table, schema: Schema) -> tuple[list[_Usable], list[Remark], 
             text = row.cells[carried["weights"]]
             weight = schema.number(str(schema.weight), text)
             fault = "" if weight is not None and weight > 0 else f"weight is not a positive number: {schema.weight}"
+        numbers: list[float] = []
+        if not fault and extra:
+            text = ", ".join(row.cells[i] for i in extra)
+            numbers = schema.extra_numbers([row.cells[i] for i in extra])
+            fault = extra_fault(schema.extra, numbers)
         if fault:
             dropped.append(Remark(row.number, text, fault))
             continue
-        values, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
-        if wrong and all(v is None for v in values):
+        read, wrong = _targets(row.number, [row.cells[i] for i in targets], schema)
+        if wrong and all(v is None for v in read):
             dropped += wrong
             continue
         noted += wrong
-        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, [row.cells[i] for i in carried.values()]))
+        values = [None if isinstance(v, tuple) else v for v in read]
+        bounds = [v if isinstance(v, tuple) else None for v in read]
+        kept = [row.cells[i] for i in carried.values()]
+        rows.append(_Usable(row.number, row.cells[smiles].strip(), values, bounds, kept, numbers))
     return rows, dropped, noted
 
 
+def _bounds(rows: Sequence[_Usable], targets: int) -> NDArray[np.float64] | None:
+    """(rows, targets, 2) the least and the largest value of censored targets, NaN for others; None without any."""
+    if not any(any(row.bounds) for row in rows):
+        return None
+    none = (np.nan, np.nan)
+    return np.array([[b or none for b in row.bounds] for row in rows]).reshape(len(rows), targets, 2)
+
+
 def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any], list[Remark]]:
-    """The targets of one row, None where missing, and a remark on each cell that should be a number and is not."""
+    """The targets of one row, None where missing and a pair of bounds where censored, and a remark on each cell that
+    should be a number and is not.
+    """
     out: list[Any] = []
     wrong = []
     for name, cell in zip(schema.targets, cells, strict=True):
@@ -313,17 +411,17 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
         elif name in schema.words:
             out.append(cell.strip())
         else:
-            out.append(schema.number(name, cell))
+            out.append(schema.target(name, cell))
             if out[-1] is None:
                 wrong.append(Remark(row, cell, f"{NOT_A_NUMBER}: {name}"))
     return out, wrong
 
 
 def _contradictions(canonical: Sequence[str], rows: Sequence[_Usable]) -> Iterator[Remark]:
-    """A remark on each row whose molecule is in an earlier row with other targets."""
-    first: dict[str, _Usable] = {}
+    """A remark on each row whose molecule, with the same extra columns, is in an earlier row with other targets."""
+    first: dict[tuple[str | float, ...], _Usable] = {}
     for key, row in zip(canonical, rows, strict=True):
-        before = first.setdefault(key, row)
+        before = first.setdefault((key, *row.extra), row)
         both = zip(row.targets, before.targets, strict=True)
         if any(a != b for a, b in both if a is not None and b is not None):
             yield Remark(row.number, row.smiles, f"{CONTRADICTION}: the molecule of row {before.number}")

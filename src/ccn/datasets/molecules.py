@@ -11,6 +11,7 @@ import numpy as np
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import MAX_ATOMS, quick_reader, refusal, why_unreadable
+from ccn.chemistry.standardise import Standard, check_standard, standardised
 from ccn.errors import DataError, GraphError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
@@ -55,8 +56,12 @@ def convert(
     canonical: bool = False,
     elements: Sequence[str] = (),
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
 ) -> Molecules:
-    """The graphs of some SMILES, made in this process; those of more than ``max_atoms`` atoms are refused."""
+    """The graphs of some SMILES, made in this process; those of more than ``max_atoms`` atoms are refused.
+
+    With ``standardise`` they are those of the standard form, which is noted where it is another molecule.
+    """
     from rdkit import Chem, rdBase
 
     good: list[int] = []
@@ -65,7 +70,8 @@ def convert(
     spellings: list[str] = []
     counts: list[list[int]] = []
     vertices, pairs, edges, rows = [], [], [], []
-    read = Chem.MolFromSmiles if canonical or elements or features.perceived else quick_reader()
+    whole = canonical or elements or standardise or features.perceived
+    read = Chem.MolFromSmiles if whole else quick_reader()
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
             if reason := refusal(text, max_atoms):
@@ -75,8 +81,17 @@ def convert(
             if mol is None or not mol.GetNumAtoms():
                 bad.append((i, why_unreadable(text, max_atoms)))
                 continue
+            given = mol
+            if standardise is not None:
+                try:
+                    mol = standardised(given, standardise)
+                except GraphError as error:
+                    bad.append((i, str(error)))
+                    continue
             try:
                 of_atoms, bonded, of_bonds = features.arrays(mol)
+                if features.fingerprints:
+                    rows.append(fingerprint_row(features.fingerprints, mol))
             except GraphError as error:
                 bad.append((i, f"not a molecule: {error}"))
                 continue
@@ -84,16 +99,16 @@ def convert(
             vertices.append(of_atoms)
             pairs.append(bonded)
             edges.append(of_bonds)
-            if features.fingerprints:
-                rows.append(fingerprint_row(features.fingerprints, mol))
             if len(of_atoms) == 1:
                 noted.append((i, "single atom"))
             if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:
                 noted.append((i, f"disconnected: {pieces} pieces"))
             if canonical:
                 spellings.append(Chem.MolToSmiles(mol))
+            if standardise is not None and (now := Chem.MolToSmiles(mol)) != Chem.MolToSmiles(given):
+                noted.append((i, f"standardised: {now}"))
             if elements:
-                counts.append(_counts(mol, elements))
+                counts.append(_counts(given, elements))
     pack = Pack.of_edges(
         [len(v) for v in vertices],
         [len(p) for p in pairs],
@@ -114,6 +129,7 @@ def convert_all(
     canonical: bool = False,
     elements: Sequence[str] = (),
     max_atoms: int = MAX_ATOMS,
+    standardise: Standard | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
     name: str | None = None,
@@ -122,20 +138,21 @@ def convert_all(
 ) -> Molecules:
     """The graphs of many SMILES, ``chunk`` at a time, in ``n_jobs`` processes (by default one per core).
 
-    Molecules of more than ``max_atoms`` atoms are refused. Up to ``serial`` SMILES are converted in this process, where
-    starting workers would take longer.
+    Molecules of more than ``max_atoms`` atoms are refused, others get their standard form if asked for. Up to
+    ``serial`` SMILES are converted in this process, where starting workers would take longer.
     """
     from joblib import Parallel, cpu_count, delayed
 
+    how = (features, canonical, elements, max_atoms, check_standard(standardise))
     chunks = [smiles[i : i + chunk] for i in range(0, len(smiles), chunk)]
     jobs = cpu_count() if n_jobs is None else n_jobs
     made: Iterable[Molecules]
     if jobs == 1 or len(smiles) <= serial:
-        made = (convert(some, features, canonical, elements, max_atoms) for some in chunks)
+        made = (convert(some, *how) for some in chunks)
     else:
         # joblib's processes, unlike those of the standard library, do not run the user's script once more.
         workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-        made = workers(delayed(convert)(some, features, canonical, elements, max_atoms) for some in chunks)
+        made = workers(delayed(convert)(some, *how) for some in chunks)
     parts: list[Molecules] = []
     with show_progress(f"{name or 'molecules'}: SMILES to graphs", len(smiles), shown=progress) as update:
         for part in made:

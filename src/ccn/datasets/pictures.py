@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ccn.chemistry.smiles import parse_smiles
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError, DependencyError
-from ccn.files import write_atomically
+from ccn.files import write_figure
 
 __all__ = ["draw", "places", "sketch", "spread"]
 
@@ -106,7 +106,7 @@ def draw(data: Dataset, indices: list[int], path: Path) -> Path:
         handles = [dot(mfc=colours[k % 20], label=data.vertex_names[k]) for k in sorted(seen)[:16]]
         columns = min(6, len(handles))
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
-    write_atomically(path, lambda file: figure.savefig(file, format=path.suffix[1:].lower(), dpi=150))
+    write_figure(path, figure)
     return path
 
 

@@ -115,6 +115,20 @@ class Split:
         half = random_split(len(rows), (0.5, 0.5, 0.0), seed)
         return replace(self, validation=rows[half.train], calibration=rows[half.validation])
 
+    def shared(self, values: Iterable[Any]) -> Int:
+        """The rows whose value, such as a molecule, is in more than one part, as far as they are in a part.
+
+        Example:
+            >>> Split([0, 3], [1], [2]).shared(["C", "O", "C", "N"])
+            array([0, 2])
+        """
+        group, rows = groups_of(values), np.concatenate(list(self.parts.values()))
+        number = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        least, most = np.full(len(group), len(PARTS)), np.full(len(group), -1)
+        np.minimum.at(least, group[rows], number)
+        np.maximum.at(most, group[rows], number)
+        return np.sort(rows[(least < most)[group[rows]]])
+
     def labelled(self, mask: ArrayLike) -> Split:
         """Every part restricted to the rows where ``mask`` (rows,) is true, such as those that have a target."""
         kept = np.asarray(mask, dtype=bool)
@@ -225,7 +239,8 @@ def make_splits(
     canonical: Iterable[str] | None = None,
     column: Iterable[Any] | None = None,
     groups: Iterable[Any] | None = None,
-    duplicates: Literal["together", "ignore"] = "together",
+    duplicates: Literal["together", "ignore"] | None = None,
+    folds: int | None = None,
 ) -> list[Split]:
     """Splits by the name of their kind, for command lines and estimators.
 
@@ -240,8 +255,14 @@ def make_splits(
         canonical: their canonical SMILES, where they have been made (:attr:`ccn.datasets.Dataset.canonical`).
         column: the part of each row, for ``column``.
         groups: rows to keep together.
-        duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates.
+        duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates. By default
+            they are kept together where the split is drawn, and a column is taken as it is; with ``together``, a column
+            that divides a molecule is an error.
+        folds: so many of them by this kind of split, random, stratified or scaffold, in place of one split; each has a
+            test part and the rest.
     """
+    if duplicates is None:
+        duplicates = "ignore" if kind == "column" else "together"
     if duplicates not in ("together", "ignore"):
         raise ConfigurationError(f"duplicates={duplicates!r}: choose 'together' or 'ignore'")
     held = [] if groups is None else [groups_of(groups)]
@@ -252,6 +273,9 @@ def make_splits(
     elif duplicates == "together" and molecules is not None:
         held.append(molecule_groups(molecules))
     together = join_groups(*held) if held else None
+    if folds is not None and kind in ("random", "stratified", "scaffold"):
+        classes = _needed(kind, "labels", labels) if kind == "stratified" else None
+        return k_fold(n, folds, seed, labels=classes, groups=together, validation=False)
     ten = 10 if count is None else count
     if kind == "column":
         return [split_by_column(_needed(kind, "column", column), groups=together)]

@@ -31,7 +31,7 @@ from ccn.graphs.pack import Pack
 
 __all__ = ["VERSION", "read_store", "store_folder", "stored", "write_store"]
 
-VERSION = 4
+VERSION = 6
 _META = "store.json"
 _PLAIN = ("name", "target_names", "task", "classes", "units", "vertex_names", "edge_names", "options", "note")
 _MAPPED = 1 << 16  # bytes from which a file is mapped and not read

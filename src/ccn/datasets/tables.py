@@ -1,4 +1,4 @@
-"""Tables of rows from files: CSV and TSV of any dialect, Parquet, SDF, SMILES files, with or without gzip.
+"""Tables of rows from files: CSV and TSV of any dialect, Excel, Parquet, SDF, SMILES files, with or without gzip.
 
 A :class:`Table` knows its columns; its rows are read in chunks, in order, with all columns as text and in
 constant memory. A row carries its faults (empty, wrong number of cells, another encoding); what its cells mean is up
@@ -21,6 +21,7 @@ from typing import Any
 
 from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets.archives import open_binary
+from ccn.datasets.sheets import SHEET_SUFFIXES, sheet_names, sheet_rows
 from ccn.errors import ConfigurationError, DataError, DependencyError
 
 __all__ = [
@@ -34,18 +35,20 @@ __all__ = [
     "lines_table",
     "name_of",
     "number",
+    "number_or_bounds",
     "open_table",
     "suffix_of",
 ]
 
 DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 SMILES_FILES = (".smi", ".smiles", ".ism", ".can")
-TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, ".parquet", ".pq", ".sdf", ".sd")
+TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, *SHEET_SUFFIXES, ".parquet", ".pq", ".sdf", ".sd")
 
 _DELIMITERS = ",\t;|"
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?"})
+_MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "?"})
 _LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
+_BOUND = re.compile(r"(>=?|>>|<=?|<<|[≥≤=~≈])\s*(?=[\d.,+-])")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
 
@@ -68,11 +71,12 @@ Chunk = list[Row]
 
 @dataclass(frozen=True)
 class Table:
-    """A file of rows; ``rows()`` starts reading from the beginning every time."""
+    """A file of rows; ``rows()`` starts reading from the beginning every time. A note says what was chosen in it."""
 
     path: Path
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]] = field(repr=False)
+    note: str = ""
 
     def chunks(self, size: int = 4096) -> Iterator[Chunk]:
         """All rows, so many at a time."""
@@ -119,13 +123,29 @@ def number(cell: str, decimal_comma: bool = False) -> float | None:
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
 
 
+def number_or_bounds(cell: str, decimal_comma: bool = False) -> float | tuple[float, float] | None:
+    """The number in a cell, or for a censored one the least and the largest value that it may have; ~ is exact.
+
+    Example:
+        >>> number_or_bounds("> 10"), number_or_bounds("<=0.1"), number_or_bounds("~5"), number_or_bounds("high")
+        ((10.0, inf), (-inf, 0.1), 5.0, None)
+    """
+    found = _BOUND.match(cell.strip())
+    if found is None:
+        return number(cell, decimal_comma)
+    value = number(cell.strip()[found.end() :], decimal_comma)
+    if value is None or found[1] in "=~≈":
+        return value
+    return (value, float("inf")) if found[1][0] in ">≥" else (-float("inf"), value)
+
+
 def has_decimal_commas(column: Iterable[str]) -> bool:
     """Whether numbers of a column have decimal commas and allow no other reading.
 
     At least half of the cells must be numbers that way, none with a point, and one must not be readable as thousands:
     1,234 alone could be either.
     """
-    given = [cell.strip() for cell in column if not is_missing(cell)]
+    given = [_BOUND.sub("", cell.strip()) for cell in column if not is_missing(cell)]
     read = [cell for cell in given if number(cell, decimal_comma=True) is not None]
     return (
         2 * len(read) >= len(given)
@@ -147,18 +167,25 @@ def find_column(table: Table, name: str, what: str) -> int:
     raise ConfigurationError(f"{table.path}: there is no column {name!r} ({what}); {hint}The columns are {listed}")
 
 
-def open_table(path: str | Path, *, delimiter: str | None = None, header: bool | None = None) -> Table:
-    """The table in a file, by its name: CSV, TSV, Parquet, SDF or SMILES, also with ``.gz``.
+def open_table(
+    path: str | Path, *, delimiter: str | None = None, header: bool | None = None, sheet: str | None = None
+) -> Table:
+    """The table in a file, by its name: CSV, TSV, Excel, Parquet, SDF or SMILES, also with ``.gz`` (but for Excel).
 
     Args:
         path: the file.
         delimiter: of a text table; by default detected in its first line.
         header: whether the first line names the columns; by default it does unless it holds a number.
+        sheet: the name of a sheet of an Excel file; by default the first.
     """
     path = _existing(path)
     suffix = suffix_of(path)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise ConfigurationError(f"delimiter={delimiter!r} must be one character, and no quote or line end")
+    if path.suffix.lower() in SHEET_SUFFIXES:
+        return _excel(path, header, sheet)
+    if sheet is not None:
+        raise ConfigurationError(f"{path}: --sheet {sheet} is for {' and '.join(SHEET_SUFFIXES)} files")
     if suffix in (".parquet", ".pq"):
         return _parquet(path)
     if suffix in (".sdf", ".sd"):
@@ -330,11 +357,7 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
         # A quoted name may hold a delimiter, so that the row is split as it will be read.
         delimiter = max(_DELIMITERS, key=lambda d: len(first_row(d)[1]))
     place, first, fault = first_row(delimiter)
-    if fault:
-        raise DataError(f"{path}: the first row, which names the columns, has a {fault}")
-    if header is None:
-        header = not any(number(cell) is not None for cell in first)
-    columns = _unique(first if header else [""] * len(first))
+    columns, header = _header(path, first, fault, header)
 
     def rows() -> Iterator[Row]:
         body = (row for i, row in enumerate(_split(path, delimiter)) if not header or i != place)
@@ -342,6 +365,15 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
             yield _row(count, cells, len(columns), odd, fault)
 
     return Table(path, columns, rows)
+
+
+def _header(path: Path, first: Sequence[str], fault: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
+    """The columns of a table, and whether its first row names them."""
+    if fault:
+        raise DataError(f"{path}: the first row, which names the columns, has a {fault}")
+    if header is None:
+        header = not any(number(cell) is not None for cell in first)
+    return _unique(first if header else [""] * len(first)), header
 
 
 def _row(number: int, cells: list[str], width: int, odd: bool = False, fault: str = "") -> Row:
@@ -371,6 +403,23 @@ def _smiles_file(path: Path) -> Table:
 
 
 # Other formats
+
+
+def _excel(path: Path, header: bool | None, sheet: str | None) -> Table:
+    name, *others = sheet_names(path, sheet)
+    found = next(((i, *row) for i, row in enumerate(sheet_rows(path, name)) if row[0]), None)
+    if found is None:
+        raise DataError(f"{path}: the sheet {name!r} is empty" + (f"; --sheet reads {others[0]!r}" if others else ""))
+    place, first, fault = found
+    columns, header = _header(path, first, fault, header)
+
+    def rows() -> Iterator[Row]:
+        body = (row for i, row in enumerate(sheet_rows(path, name)) if not header or i != place)
+        for count, (cells, fault) in enumerate(body, 1):
+            # A row ends with its last cell that is not empty.
+            yield _row(count, [*cells, *[""] * (len(columns) - len(cells))], len(columns), fault=fault)
+
+    return Table(path, columns, rows, f"sheet {name!r}" if others and sheet is None else "")
 
 
 def _parquet(path: Path) -> Table:

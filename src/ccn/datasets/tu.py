@@ -9,9 +9,10 @@ are optional. Everything counts from 1. Edge labels may lie beside the zip, as `
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,17 @@ from numpy.typing import NDArray
 from ccn.datasets.archives import open_binary, read_zip
 from ccn.datasets.columns import encode_classes
 from ccn.datasets.dataset import Dataset
-from ccn.errors import DataError
+from ccn.errors import DataError, GraphError
 from ccn.graphs.pack import Pack
+
+if TYPE_CHECKING:
+    from ccn.graphs.graph import Graph
 
 __all__ = ["is_tu", "read_tu", "tu_files"]
 
 _OF = ("graph", "node", "edge")
 _PARTS = ("A", "graph_indicator", *(f"{of}_{what}" for of in _OF for what in ("labels", "attributes")))
+_NUMBER_BYTES = 40  # that a number of a file takes while it is read, in all
 _MOLECULES = {"MUTAG": "mutag"}  # the molecule features that equal the labels
 
 
@@ -42,7 +47,7 @@ def tu_files(path: Path) -> list[Path]:
     return [path, *(p for p in beside if p.is_file())]
 
 
-def _texts(path: Path) -> dict[str, str]:
+def _texts(path: Path) -> dict[str, bytes]:
     """The text files by what follows the data set's name: ``A``, ``graph_labels``, .."""
     raw: dict[str, bytes] = {}
     for file in tu_files(path):
@@ -56,19 +61,21 @@ def _texts(path: Path) -> dict[str, str]:
     if len(names) != 1:
         raise DataError(f"{path}: a TU data set has one file that ends in _A.txt, this one has {len(names)}")
     files = {f"{names[0]}_{part}.txt": part for part in _PARTS}
-    return {part: raw[name].decode("utf-8", "replace") for name, part in files.items() if name in raw}
+    return {part: raw[name] for name, part in files.items() if name in raw}
 
 
 def _table(
-    texts: dict[str, str], part: str, path: Path, rows: int | None = None, *, missing: bool = False
+    texts: dict[str, bytes], part: str, path: Path, rows: int | None = None, *, missing: bool = False
 ) -> NDArray[np.float64]:
     """The finite numbers of one file, (lines, columns); NaN is allowed where values may be missing."""
     where = f"{path}: the file that ends in _{part}.txt"
     if not texts[part].strip():
         out = np.empty((0, 1))
     else:
+        _check_size(texts[part], where)
         try:
-            out = np.loadtxt(io.StringIO(texts[part]), delimiter=",", dtype=np.float64, ndmin=2)
+            stream = io.TextIOWrapper(io.BytesIO(texts[part]), "utf-8", "replace")
+            out = np.loadtxt(stream, delimiter=",", dtype=np.float64, ndmin=2)
         except ValueError as error:
             raise DataError(f"{where} is not a table of numbers ({error})") from None
     if rows is not None and len(out) != rows:
@@ -79,7 +86,20 @@ def _table(
     return out
 
 
-def _integers(texts: dict[str, str], part: str, path: Path, columns: int) -> NDArray[np.int64]:
+def _check_size(text: bytes, where: str) -> None:
+    """An error, before a file is read, if its numbers would not fit into memory."""
+    import torch
+
+    from ccn.engine.memory import available_bytes
+
+    need, free = _NUMBER_BYTES * (text.count(b",") + text.count(b"\n") + 1), available_bytes(torch.device("cpu"))
+    if free is not None and need > free:
+        raise DataError(
+            f"{where} takes about {need / 1e9:,.1f} GB while it is read, and {free / 1e9:,.1f} GB are free; read a part"
+        )
+
+
+def _integers(texts: dict[str, bytes], part: str, path: Path, columns: int) -> NDArray[np.int64]:
     """The integers of one file with so many columns, (lines, columns)."""
     out = _table(texts, part, path)
     where = f"{path}: the file that ends in _{part}.txt"
@@ -91,23 +111,55 @@ def _integers(texts: dict[str, str], part: str, path: Path, columns: int) -> NDA
     return out.astype(np.int64).reshape(-1, columns)
 
 
-def _features(
-    texts: dict[str, str], of: Literal["node", "edge"], rows: int, path: Path
-) -> tuple[NDArray[Any] | None, tuple[str, ...]]:
-    """Labels one-hot, in increasing order, and attributes as they are, side by side; None where there is neither."""
-    blocks: list[NDArray[Any]] = []
-    names: list[str] = []
+@dataclass(frozen=True)
+class _Features:
+    """Features of vertices or edges: labels by the numbers of their columns, in increasing order, and attributes."""
+
+    labels: NDArray[np.int64] | None
+    width: int
+    attributes: NDArray[np.float32] | None
+    names: tuple[str, ...]
+
+    def rows(self, of: Any) -> NDArray[Any] | None:
+        """What a graph holds in place of the features."""
+        found = self.attributes if self.labels is None else self.labels
+        return None if found is None else found[of]
+
+
+def _features(texts: dict[str, bytes], of: Literal["node", "edge"], rows: int, path: Path) -> _Features:
+    labels, attributes, names, width = None, None, [], 0
     if f"{of}_labels" in texts:
-        labels = _table(texts, f"{of}_labels", path, rows)
-        for i, column in enumerate(labels.T):
+        given = _table(texts, f"{of}_labels", path, rows)
+        labels = np.empty(given.shape, dtype=np.int64)
+        for i, column in enumerate(given.T):
             values, index = np.unique(column, return_inverse=True)
-            blocks.append(np.zeros((rows, len(values)), dtype=np.uint8))
-            blocks[-1][np.arange(rows), index] = 1
-            names += [f"label{f' {i}' if labels.shape[1] > 1 else ''}={value:g}" for value in values]
+            labels[:, i] = width + index
+            width += len(values)
+            names += [f"label{f' {i}' if given.shape[1] > 1 else ''}={value:g}" for value in values]
     if f"{of}_attributes" in texts:
-        blocks.append(_table(texts, f"{of}_attributes", path, rows).astype(np.float32))
-        names += [f"attribute {i}" for i in range(blocks[-1].shape[1])]
-    return (np.concatenate(blocks, axis=1) if blocks else None), tuple(names)
+        with np.errstate(over="ignore"):
+            attributes = _table(texts, f"{of}_attributes", path, rows).astype(np.float32)
+        if (bad := np.argwhere(np.isinf(attributes))).size:
+            raise DataError(f"{path}: line {bad[0][0] + 1} of _{of}_attributes.txt has a number beyond 3.4e38")
+        names += [f"attribute {i}" for i in range(attributes.shape[1])]
+    return _Features(labels, width, attributes, tuple(names))
+
+
+def _whole(union: Callable[[int, int], Graph], n: int) -> Graph:
+    """The n graphs as one, which takes a fraction of the memory of n objects; an error names the first bad one."""
+    try:
+        return union(0, n)
+    except GraphError:
+        first, end = 0, n
+        while end - first > 1:
+            half = (first + end) // 2
+            try:
+                union(first, half)
+                first = half
+            except GraphError:
+                end = half
+        union(first, end)
+        raise
 
 
 def read_tu(
@@ -150,27 +202,36 @@ def read_tu(
         raise DataError(f"{path}: line {across[0] + 1} of _A.txt joins two graphs")
     if (np.diff(graph_of) < 0).any() or graph_of[0] < 0 or graph_of[-1] >= n:
         raise DataError(f"{path}: _graph_indicator.txt must name the graphs 1..{n} in order")
-    features, vertex_names = _features(texts, "node", vertices, path)
-    edge_features, edge_names = _features(texts, "edge", len(places), path)
-    if features is None:
-        features, vertex_names = np.ones((vertices, 1), dtype=np.uint8), ("constant",)
+    features = _features(texts, "node", vertices, path)
+    edge_features = _features(texts, "edge", len(places), path)
+    if not features.names:
+        features = _Features(None, 0, np.ones((vertices, 1), dtype=np.uint8), ("constant",))
     start = np.searchsorted(graph_of, np.arange(n + 1))
     order = np.argsort(graph_of[places[:, 0]], kind="stable")
     cut = np.searchsorted(graph_of[places[order, 0]], np.arange(n + 1))
-    graphs = [
-        Graph(
-            places[rows] - start[i],
-            features[start[i] : start[i + 1]],
-            edge_features=None if edge_features is None else edge_features[rows],
+
+    def union(first: int, end: int) -> Graph:
+        """The graphs ``first:end`` as one."""
+        rows, at = order[cut[first] : cut[end]], slice(start[first], start[end])
+        return Graph(
+            places[rows] - start[first],
+            features.rows(at),
+            edge_features=edge_features.rows(rows),
             directed=directed,
             self_loops=self_loops,
-            name=f"{name}[{i}]",
+            name=f"{name}[{first}]",
         )
-        for i, rows in enumerate(np.split(order, cut[1:-1]))
-    ]
+
+    if (empty := np.flatnonzero(np.diff(start) == 0)).size:
+        raise DataError(f"{path}: graph {empty[0] + 1} has no vertex in _graph_indicator.txt")
+    pack = Pack.cut(_whole(union, n), start, cut, name)
+    for key, of, rows in (("features", features, slice(None)), ("edge_features", edge_features, order)):
+        if of.labels is not None:
+            pack = pack.with_labels(
+                of.labels[rows], of.width, key, None if of.attributes is None else of.attributes[rows]
+            )
     word = "class" if target == "labels" else "attribute"
     names = tuple(f"{word} {i}" for i in range(values.shape[1])) if values.shape[1] > 1 else (word,)
-    pack = Pack.of(graphs, name)
     given = values[~np.isnan(values)]
     if target == "attributes" or (given != np.round(given)).any():
         data = Dataset(name, pack, values, names, "regression")
@@ -178,4 +239,4 @@ def read_tu(
         targets, classes = encode_classes([[None if v != v else int(v) for v in column] for column in values.T])
         data = Dataset(name, pack, targets, names, "classification", classes)
     options = {"features": _MOLECULES[name], "hydrogens": False} if name in _MOLECULES else {}
-    return replace(data, vertex_names=vertex_names, edge_names=edge_names, options=options)
+    return replace(data, vertex_names=features.names, edge_names=edge_features.names, options=options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import warnings
 from collections.abc import Sequence
 from functools import cache
 
@@ -13,11 +14,14 @@ import torch
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int
+from ccn.schemes.packed import Level
 
-__all__ = ["available_bytes", "check_memory", "keep_freed_memory", "level_bytes"]
+__all__ = ["available_bytes", "check_memory", "keep_freed_memory", "level_bytes", "warn_of_work"]
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 _KEPT_BYTES, _HEAP_BYTES = 1 << 29, 1 << 25  # free memory that a process keeps; allocations that it may serve
+_ROWS, _ROW_SECONDS = 5e8, 2e-8  # rows that are added up without a warning; what one takes, of a few channels
+_NUMBER_BYTES = 48  # of a scheme: its own, and what is made of it while it is packed
 
 
 @cache
@@ -52,29 +56,52 @@ def _shown(n: float) -> str:
 
 
 def check_memory(
-    levels: Sequence[Int], orders: Sequence[int], channels: Sequence[int], dtype: torch.dtype, device: torch.device
+    levels: Sequence[Int],
+    orders: Sequence[int],
+    channels: Sequence[int],
+    dtype: torch.dtype,
+    device: torch.device,
+    numbers: int = 0,
 ) -> None:
     """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
 
     Args:
         levels: the sizes of the parts of the levels 1, 2, ..
         orders, channels: of these levels.
+        numbers: that the scheme of the last of them needs besides: the places of the children's atoms, A in its parts.
     """
     free = available_bytes(device)
     if free is None:
         return
     size = dtype.itemsize
     for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
-        need = level_bytes(sizes, order, width, size)
+        scheme = _NUMBER_BYTES * numbers
+        need = level_bytes(sizes, order, width, size) + (scheme if level == len(levels) else 0)
         if need > free:
             every = list(zip(levels, channels, strict=True))
-            lower = [k for k in range(order) if all(level_bytes(s, k, c, size) <= free for s, c in every)]
+            lower = [k for k in range(order) if all(level_bytes(s, k, c, size) + scheme <= free for s, c in every)]
             rows = free / level_bytes(sizes, 0, width, size)  # rows a node may have
             ways = [f"order={lower[-1]}"] if lower else []
             ways += [f"levels={level - 1}"] if level > 1 else []
-            ways += [f"a scheme with max_part={int(rows ** (1 / order))}"] if rows >= 1 else []
+            ways += [f"a scheme with max_part={int(rows ** (1 / max(order, 1)))}"] if rows >= 1 else []
             raise ConfigurationError(
                 f"level {level} at order {order} needs {_shown(need)} for {len(sizes):,} nodes with parts of up to "
                 f"{int(sizes.max()):,} atoms, and {_shown(free)} are free; what fits: "
                 f"{', '.join([*ways, 'smaller batches'])}"
+            )
+
+
+def warn_of_work(levels: Sequence[Level], orders: Sequence[int]) -> None:
+    """Warn of levels, whose children have these orders, that take long: dense graphs at high order."""
+    for number, (level, order) in enumerate(zip(levels, orders, strict=False), start=1):
+        size = level.below.size
+        if len(level.stacked) * float(size.max(initial=0)) ** order <= _ROWS:  # quick, and nearly always true
+            continue
+        rows = float((size[level.stacked.child].astype(np.float64) ** order).sum())
+        if rows > _ROWS:
+            warnings.warn(
+                f"level {number} adds up {rows:,.0f} rows of tensors of order {order}, which takes "
+                f"{rows * _ROW_SECONDS:,.0f} s or more for a batch: lower the order, or give a scheme with "
+                f"max_part (parts have up to {int(size.max()):,} atoms)",
+                stacklevel=2,
             )

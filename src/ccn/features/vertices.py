@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
-from ccn.graphs.pack import Pack
+from ccn.graphs.pack import Pack, one_hot
 from ccn.graphs.ragged import Int
 
 __all__ = [
@@ -156,14 +156,6 @@ def neighbours(pack: Pack) -> Any:
     return out
 
 
-def _one_hot(column: Int, width: int) -> NDArray[np.uint8]:
-    """Ones at the given columns; a negative one is a row of zeros."""
-    out = np.zeros((len(column), width), dtype=np.uint8)
-    known = column >= 0
-    out[known, column[known]] = 1
-    return out
-
-
 @dataclass(frozen=True)
 class Given(VertexFeatures, kind="given"):
     """The columns of the graphs as given; ``columns`` chooses among them by number, the default is all.
@@ -190,7 +182,7 @@ class Given(VertexFeatures, kind="given"):
             raise _unfitted(self)
         return tuple(f"x{i}" for i in (self.columns if self.columns is not None else range(self.width or 0)))
 
-    def rows(self, pack: Pack) -> NDArray[Any]:
+    def _check(self, pack: Pack) -> None:
         if self.width is not None and pack.width != self.width:
             raise GraphError(
                 f"the graphs have vertex features of width {pack.width}, those of training had {self.width}; "
@@ -198,8 +190,17 @@ class Given(VertexFeatures, kind="given"):
             )
         if self.columns is not None and max(self.columns) >= pack.width:
             raise GraphError(f"the graphs have vertex features of width {pack.width}, no column {max(self.columns)}")
-        rows = pack.compact().arrays["features"]
-        return rows if self.columns is None else rows[:, list(self.columns)]
+
+    def rows(self, pack: Pack) -> NDArray[Any]:
+        self._check(pack)
+        return pack.features if self.columns is None else pack.features[:, list(self.columns)]
+
+    def __call__(self, graphs: Any) -> Pack:
+        if self.columns is not None:
+            return super().__call__(graphs)
+        pack = Pack.of(graphs)
+        self._check(pack)
+        return pack.compact()  # labels stay labels
 
 
 @dataclass(frozen=True)
@@ -235,10 +236,18 @@ class Labels(VertexFeatures, kind="labels"):
             raise _unfitted(self)
         return tuple(f"label={v}" for v in self.values)
 
-    def rows(self, pack: Pack) -> NDArray[np.uint8]:
+    def _places(self, pack: Pack) -> Int:
+        """The column of each vertex, or -1."""
         width, labels, values = len(self.names), self._labels(pack), np.array(self.values)
         place = np.searchsorted(values, labels).clip(max=width - 1)
-        return _one_hot(np.where(values[place] == labels, place, -1), width)
+        return np.where(values[place] == labels, place, -1)
+
+    def rows(self, pack: Pack) -> NDArray[np.uint8]:
+        return one_hot(self._places(pack), len(self.names))
+
+    def __call__(self, graphs: Any) -> Pack:
+        pack = Pack.of(graphs)
+        return pack.with_labels(self._places(pack), len(self.names))
 
 
 @dataclass(frozen=True)
@@ -256,7 +265,7 @@ class Degree(VertexFeatures, kind="degree"):
 
     def rows(self, pack: Pack) -> NDArray[np.uint8]:
         degree = np.diff(neighbours(pack).indptr).astype(np.int64)
-        return _one_hot(degree.clip(max=self.cap + 1), self.cap + 2)
+        return one_hot(degree.clip(max=self.cap + 1), self.cap + 2)
 
 
 @dataclass(frozen=True)
@@ -291,10 +300,10 @@ def histogram_features(
     """
     _check_integer("histogram features", "depth", depth, 0 if include_self else 1)
     pack = Pack.of(graphs)
-    x = pack.compact().arrays["features"] if labels is None else np.asarray(labels)
+    x = pack.features if labels is None else np.asarray(labels)
     if x.ndim == 1:
         values, index = np.unique(x, return_inverse=True)
-        x = _one_hot(index, len(values))
+        x = one_hot(index, len(values))
     if x.ndim != 2:
         raise GraphError(f"labels are one number or one row per vertex, got an array of shape {x.shape}")
     x, a = x.astype(np.float32, copy=False), neighbours(pack)
@@ -384,10 +393,10 @@ class Auto(VertexFeatures, kind="auto"):
     """
 
     def fit(self, graphs: Any) -> VertexFeatures:
-        x = Pack.of(graphs).compact().arrays["features"]
-        made = Histograms()
-        small = 1 < x.shape[1] <= 64 and 4 * x.size * (made.depth + 1) <= _BYTES
-        return (made if small and bool(((x == 0) | (x == 1)).all()) else Given()).fit(graphs)
+        pack, made = Pack.of(graphs), Histograms()
+        size = 4 * int(pack.sizes.sum()) * pack.width * (made.depth + 1)
+        binary = 1 < pack.width <= 64 and size <= _BYTES and bool(np.isin(pack.features, (0, 1)).all())
+        return (made if binary else Given()).fit(graphs)
 
     @property
     def names(self) -> tuple[str, ...]:

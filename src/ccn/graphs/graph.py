@@ -305,6 +305,7 @@ class Batch:
         entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
         entry_edge: (nnz,) the number of the edge behind each entry.
         weights, edge_features: values per edge, or None.
+        graph_features: (graphs, width) features of graphs as a whole, or None.
         matrix_class: the narrowest class that covers every graph's A.
         cached: what has been derived from the structure.
     """
@@ -343,6 +344,14 @@ class Batch:
         """(n,) the graph of each vertex."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
+    @cached_property
+    def graph_features(self) -> Tensor | None:
+        # Made when first read: most networks do not read them.
+        values = getattr(self.graphs, "arrays", {}).get("graph_features")  # of a ccn.graphs.pack.Pack
+        if values is None:
+            return None
+        return torch.from_numpy(values[self.graphs.chosen].astype(np.float32)).to(self.device)  # type: ignore[attr-defined]
+
     @property
     def device(self) -> torch.device:
         return self.features.device
@@ -350,7 +359,7 @@ class Batch:
     def to(self, device: torch.device | str) -> Batch:
         """The batch with its values on ``device``; structure that is already built is kept."""
         moved = copy.copy(self)
-        for name in ("features", "weights", "edge_features"):
+        for name in {"features", "weights", "edge_features", "graph_features"} & vars(self).keys():
             value = getattr(self, name)
             setattr(moved, name, None if value is None else value.to(device))
         return moved

@@ -24,17 +24,22 @@ if TYPE_CHECKING:
 
     from ccn.graphs.graph import Batch, Graph
 
-__all__ = ["KEPT_LEVELS", "Pack", "joined"]
+__all__ = ["KEPT_LEVELS", "Pack", "joined", "one_hot"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
     "features": "vertex",
+    "labels": "vertex",
     "row": "entry",
     "column": "entry",
     "edge": "entry",
     "weights": "edge",
     "edge_features": "edge",
+    "edge_labels": "edge",
 }
+_LABELS = {"features": "labels", "edge_features": "edge_labels"}
+_WHOLE = tuple(f"{key}_width" for key in _LABELS.values())  # arrays that are not cut into graphs
+_ONE_HOT_BYTES = 1 << 28  # that labels may take as columns at a time
 KEPT_LEVELS = 2
 """Levels of the closed neighbourhood scheme whose parts, and A within them, a store keeps with the graphs."""
 _KEPT = {
@@ -49,6 +54,23 @@ _KEPT = {
 }
 
 
+def one_hot(labels: NDArray[Any], width: int) -> NDArray[np.uint8]:
+    """(rows, width) ones at the columns that ``labels`` (rows,) or (rows, columns) name; a negative number names none.
+
+    An error, before anything is allocated, if that is out of proportion.
+    """
+    if len(labels) * width > _ONE_HOT_BYTES:
+        raise GraphError(
+            f"{width:,} labels as one-hot columns of {len(labels):,} rows take {len(labels) * width / 1e9:,.1f} GB; "
+            "use smaller batches, fewer distinct labels, or give features instead of labels"
+        )
+    out = np.zeros((len(labels), width), dtype=np.uint8)
+    for column in np.atleast_2d(labels.T):
+        known = column >= 0
+        out[known, column[known]] = 1
+    return out
+
+
 class Pack(Sequence["Graph"]):
     """A sequence of graphs held as a few arrays.
 
@@ -56,6 +78,8 @@ class Pack(Sequence["Graph"]):
         arrays: ``vertex_start``, ``edge_start``, ``entry_start`` (graphs+1,): where each graph begins;
             ``features`` (vertices, width); ``row``, ``column`` (entries,): the nonzero places of every A, in
             row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent;
+            ``labels`` (vertices, columns) and ``labels_width``: one-hot features by the numbers of their columns (-1
+            for none), which stand before ``features`` or instead of them; ``edge_labels`` likewise;
             ``graph_features`` (graphs, width): features of graphs as a whole, or absent.
             From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.generators.keep`
             adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
@@ -121,6 +145,27 @@ class Pack(Sequence["Graph"]):
         return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
 
     @classmethod
+    def cut(cls, union: Graph, start: Int, edge_start: Int, name: str | None = None) -> Pack:
+        """Pack the graphs of a disjoint union, whose vertices and edges begin at ``start`` and ``edge_start``."""
+        row, column = union.entries
+        entry_start = np.searchsorted(row, start)
+        entries = np.diff(entry_start)
+        shift = np.repeat(start[:-1], entries)
+        arrays = {
+            "vertex_start": start,
+            "edge_start": edge_start,
+            "entry_start": entry_start,
+            "features": union.features.detach().cpu().numpy(),
+            "row": small(row - shift),
+            "column": small(column - shift),
+            "edge": small(union.entry_edge - np.repeat(edge_start[:-1], entries)),
+        }
+        for key in ("weights", "edge_features"):
+            if (value := getattr(union, key)) is not None:
+                arrays[key] = value.detach().cpu().numpy()
+        return cls(arrays, directed=union.directed, self_loops=union.self_loops, name=name)
+
+    @classmethod
     def of_edges(
         cls,
         vertices: ArrayLike,
@@ -158,14 +203,17 @@ class Pack(Sequence["Graph"]):
         """Packs with the same kinds of features, one after another."""
         if not packs:
             raise GraphError("there are no graphs to pack")
-        parts = [p.compact().arrays for p in packs]
-        for key in ("features", "weights", "edge_features", "graph_features"):
+        kinds: set[Any] = {tuple(int(p.arrays[key][0]) if key in p.arrays else -1 for key in _WHOLE) for p in packs}
+        parts = [(p if len(kinds) == 1 else p.dense()).compact().arrays for p in packs]
+        for key in ("features", "weights", "edge_features", "graph_features", *_LABELS.values()):
             kinds = {None if key not in a else a[key].shape[1:] for a in parts}
             if len(kinds) > 1:
                 raise GraphError(f"packs whose {key} differ in shape cannot be joined; their shapes are {kinds}")
         common = [key for key in parts[0] if all(key in a for a in parts)]
         arrays = {
-            key: starts(np.concatenate([np.diff(a[key]) for a in parts]))
+            key: parts[0][key]
+            if key in _WHOLE
+            else starts(np.concatenate([np.diff(a[key]) for a in parts]))
             if key.endswith("_start")
             else np.concatenate([a[key] for a in parts])
             for key in common
@@ -186,18 +234,85 @@ class Pack(Sequence["Graph"]):
     @property
     def width(self) -> int:
         """Width of the vertex features."""
-        return int(self.arrays["features"].shape[1])
+        return self._width("features")
+
+    @property
+    def edge_width(self) -> int:
+        """Width of the edge features, 0 without any."""
+        return self._width("edge_features")
+
+    def _width(self, key: str) -> int:
+        of, more = self.arrays.get(key), self.arrays.get(f"{_LABELS[key]}_width")
+        return (0 if of is None else int(of.shape[1])) + (0 if more is None else int(more[0]))
+
+    def _values(self, key: str, rows: Int | slice) -> NDArray[Any] | None:
+        """Rows of an array, with labels as columns; None where there is none."""
+        labels = self.arrays.get(_LABELS.get(key, ""))
+        values = self.arrays[key][rows] if key in self.arrays else None
+        if labels is None:
+            return values
+        hot = one_hot(labels[rows], int(self.arrays[f"{_LABELS[key]}_width"][0]))
+        return hot if values is None else np.concatenate([hot, values], axis=1)
+
+    @property
+    def features(self) -> NDArray[Any]:
+        """(vertices of the chosen graphs, width) vertex features, with labels as columns."""
+        pack = self.compact()
+        values = pack._values("features", slice(None))
+        assert values is not None
+        return values
+
+    def edge_kinds(self) -> NDArray[Any]:
+        """The distinct rows of the edge features of all graphs of the arrays."""
+        labels, features = self.arrays.get("edge_labels"), self.arrays.get("edge_features")
+        if labels is None:
+            assert features is not None
+            return np.unique(features, axis=0)
+        if features is not None:
+            return np.unique(self.dense().arrays["edge_features"], axis=0)
+        return one_hot(np.unique(labels, axis=0), self.edge_width)
+
+    def dense(self) -> Pack:
+        """The same graphs with columns instead of labels."""
+        pack = self.compact()
+        arrays = {key: a for key, a in pack.arrays.items() if key not in (*_LABELS.values(), *_WHOLE)}
+        found = {key: pack._values(key, slice(None)) for key in _LABELS}
+        return self._like(arrays | {key: a for key, a in found.items() if a is not None})
 
     @property
     def graph_features(self) -> NDArray[Any]:
         """(graphs, width) features of the chosen graphs as a whole."""
+        return self._whole()[self.chosen]
+
+    @property
+    def graph_width(self) -> int:
+        """Width of the features of graphs as a whole."""
+        return int(self._whole().shape[1])
+
+    def _whole(self) -> NDArray[Any]:
         if "graph_features" not in self.arrays:
             raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
-        return self.arrays["graph_features"][self.chosen]
+        return self.arrays["graph_features"]
+
+    def without_edge_features(self) -> Pack:
+        """The same graphs without features of edges."""
+        left = ("edge_features", "edge_labels", "edge_labels_width")
+        return self._like({k: v for k, v in self.arrays.items() if k not in left}, self.chosen)
 
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with features (graphs, width) of each as a whole."""
         return self._like({**self.compact().arrays, "graph_features": features})
+
+    def with_more_graph_features(self, features: NDArray[Any]) -> Pack:
+        """The same graphs with further features (graphs, width) behind those of each as a whole, if there are any."""
+        given = [self.graph_features] if "graph_features" in self.arrays else []
+        return self.with_graph_features(np.concatenate([*given, features], axis=1))
+
+    def with_graph_columns(self, columns: Sequence[slice]) -> Pack:
+        """The same graphs with some columns of their features as a whole, one slice after another."""
+        parts = [self._whole()[:, c] for c in columns]
+        features = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return self._like({**self.arrays, "graph_features": features}, self.chosen)
 
     @property
     def sizes(self) -> Int:
@@ -231,7 +346,34 @@ class Pack(Sequence["Graph"]):
         arrays = self.compact().arrays
         if len(features) != int(arrays["vertex_start"][-1]):
             raise GraphError(f"{arrays['vertex_start'][-1]} vertices, but features of {len(features)}")
-        return self._like({**arrays, "features": features})
+        bare = {key: a for key, a in arrays.items() if key not in ("labels", "labels_width")}
+        return self._like({**bare, "features": features})
+
+    def with_labels(
+        self, labels: NDArray[Any], width: int, key: str = "features", beside: NDArray[Any] | None = None
+    ) -> Pack:
+        """The same graphs with one-hot features (or ``edge_features``) given by the numbers of their columns, and
+        other features ``beside`` them.
+        """
+        arrays = {name: a for name, a in self.compact().arrays.items() if name != key}
+        numbers = np.atleast_2d(labels.T).T.astype(np.min_scalar_type(-max(width, 1)))
+        arrays |= {_LABELS[key]: numbers, f"{_LABELS[key]}_width": np.array([width])}
+        return self._like(arrays if beside is None else {**arrays, key: beside})
+
+    def matched(self, key: str, names: Sequence[str], wanted: Sequence[str]) -> Pack:
+        """The same graphs with the ``wanted`` columns of the ``features`` or ``edge_features``; zero where a name is
+        new, and without the columns that are not wanted.
+        """
+        if key not in self.arrays and _LABELS[key] in self.arrays:
+            place = {name: i for i, name in enumerate(wanted)}
+            found = np.array([*(place.get(name, -1) for name in names), -1])  # the last for no label
+            pack = self.compact()
+            return pack.with_labels(found[pack.arrays[_LABELS[key]]], len(wanted), key)
+        pack, place = self.dense(), {name: i for i, name in enumerate(names)}
+        rows = pack.arrays[key]
+        none = np.zeros(len(rows), dtype=rows.dtype)
+        columns = [rows[:, place[name]] if name in place else none for name in wanted]
+        return self._like({**pack.arrays, key: np.stack(columns, axis=1)})
 
     def compact(self) -> Pack:
         """The same with arrays that hold the chosen graphs only."""
@@ -241,6 +383,7 @@ class Pack(Sequence["Graph"]):
         arrays: dict[str, NDArray[Any]] = {f"{of}_start": starts(self._count(of)) for of in cuts}
         rows = {of: self._rows(of) for of in cuts}
         arrays.update({key: self.arrays[key][rows[of]] for key, of in (_OF | _KEPT).items() if key in self.arrays})
+        arrays.update({key: self.arrays[key] for key in _WHOLE if key in self.arrays})
         if "graph_features" in self.arrays:
             arrays["graph_features"] = self.graph_features
         return self._like(arrays)
@@ -253,12 +396,15 @@ class Pack(Sequence["Graph"]):
     def checked(self) -> Pack:
         """The same; an error unless the arrays are those of graphs, for packs in files from strangers."""
         a = self.arrays
-        needed = {f"{of}_start" for of in _OF.values()} | {"features", "row", "column", "edge"}
+        needed = {f"{of}_start" for of in _OF.values()} | {"row", "column", "edge"}
+        needed |= set() if "labels" in a else {"features"}
+        needed |= {f"{key}_width" for key in _LABELS.values() if key in a}
         if wrong := (needed - a.keys()) | (a.keys() - needed - _OF.keys() - {"graph_features"}):
             raise GraphError(f"graphs whose arrays lack or should not have {min(wrong)}")
         for key, x in a.items():
-            wide = key.endswith("features")
-            if x.ndim != 1 + wide or x.dtype.kind not in ("biuf" if wide or key == "weights" else "iu"):
+            real = key.endswith("features")
+            wide = real or key in _LABELS.values()
+            if x.ndim != 1 + wide or x.dtype.kind not in ("biuf" if real or key == "weights" else "iu"):
                 raise GraphError(f"graphs with the array {key} of {x.ndim} dimensions and the type {x.dtype}")
         start = {of: np.asarray(a[f"{of}_start"], dtype=np.int64) for of in ("vertex", "edge", "entry")}
         for of, first in start.items():
@@ -268,12 +414,23 @@ class Pack(Sequence["Graph"]):
                 raise GraphError(f"graphs that do not begin where {of}_start says")
         if len(a.get("graph_features", start["vertex"][1:])) != len(start["vertex"]) - 1:
             raise GraphError("graphs with graph_features of other graphs")
+        for key in a.keys() & set(_LABELS.values()):
+            width = a[f"{key}_width"]
+            if len(width) != 1 or not -1 <= a[key].min(initial=-1) <= a[key].max(initial=-1) < width[0]:
+                raise GraphError(f"graphs with {key} beyond their number")
         entries = np.diff(start["entry"])
         for key, of in {"row": "vertex", "column": "vertex", "edge": "edge"}.items():
             number = np.asarray(a[key], dtype=np.int64)
             if not ((number >= 0) & (number < np.repeat(np.diff(start[of]), entries))).all():
                 raise GraphError(f"graphs whose array {key} leads out of them")
         return self
+
+    def plain(self) -> Pack:
+        """The same graphs without features."""
+        keys = (*(f"{of}_start" for of in ("vertex", "edge", "entry")), "row", "column", "edge")
+        arrays = {key: self.arrays[key] for key in keys}
+        nothing = np.empty((int(arrays["vertex_start"][-1]), 0), dtype=np.uint8)
+        return self._like({**arrays, "features": nothing}, self.chosen)
 
     def pieces(self, key: str) -> tuple[Int, Int] | None:
         """Offset and length, for every vertex of the chosen graphs, of what a store keeps, such as ``part1``."""
@@ -302,7 +459,7 @@ class Pack(Sequence["Graph"]):
         part = {
             of: slice(*self.arrays[f"{of}_start"][number : number + 2].tolist()) for of in ("vertex", "edge", "entry")
         }
-        cut = {key: self.arrays[key][part[of]] for key, of in _OF.items() if key in self.arrays}
+        cut = {key: found for key, of in _OF.items() if (found := self._values(key, part[of])) is not None}
         count = part["edge"].stop - part["edge"].start
         edges = np.zeros((count, 2), dtype=np.int64)
         # The entries of an undirected edge that was given once share its number; either stands for it.
@@ -330,7 +487,8 @@ class Pack(Sequence["Graph"]):
         shift = np.repeat(start[:-1], entries)
 
         def values(key: str, rows: Int) -> torch.Tensor | None:
-            return torch.from_numpy(np.asarray(a[key][rows])) if key in a else None
+            found = self._values(key, rows)
+            return None if found is None else torch.from_numpy(np.asarray(found))
 
         features = values("features", vertex)
         assert features is not None

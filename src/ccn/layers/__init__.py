@@ -4,5 +4,6 @@ Imports the engine, schemes and the algebra.
 """
 
 from ccn.layers.aggregation import NONLINEARITIES, Activation, Aggregation, list_maps
+from ccn.layers.normalisation import RobustScale
 
-__all__ = ["NONLINEARITIES", "Activation", "Aggregation", "list_maps"]
+__all__ = ["NONLINEARITIES", "Activation", "Aggregation", "RobustScale", "list_maps"]

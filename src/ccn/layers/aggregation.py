@@ -16,7 +16,16 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import Contraction, EquivariantMap, MatrixClass, Source, bell, equivariant_maps, preset
+from ccn.algebra.contractions import (
+    PRESETS,
+    Contraction,
+    EquivariantMap,
+    MatrixClass,
+    Source,
+    bell,
+    equivariant_maps,
+    preset,
+)  # fmt: skip
 from ccn.engine.aggregate import aggregate, invariants, over_graphs, square_maps
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
@@ -92,7 +101,7 @@ class Activation:
 
 
 Adjacency = bool | Literal["both"]
-Choice = str | Sequence[Map]
+Choice = str | Sequence[Map | str]
 
 NONLINEARITIES: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
@@ -126,11 +135,14 @@ def list_maps(
 ) -> tuple[Map, ...]:
     """The Q's of a layer, in the order of ``weight``: of T, of T (x) A channel by channel, last the node's own.
 
-    ``choice`` is a preset or a list of contractions. A listed contraction that does not say what it contracts is
-    taken by its order, and one of T (x) A then for every channel of A. With ``stacked=False`` the same for U, the
+    ``choice`` is a preset or a list of contractions, also as the strings that they print. A listed contraction that
+    does not say what it contracts is taken by its order, and one of T (x) A then, as a string always, for every channel
+    of A. With ``stacked=False`` the same for U, the
     sum of the children without an anchor, which lacks the stacking axis; the list may then be empty.
     """
     n = k + stacked
+    if isinstance(choice, str) and "->" in choice:
+        choice = [choice]
     wanted: list[tuple[Source, int, int, MatrixClass]] = []  # source, order, channel, class of A
     if self_product:
         if adjacency:
@@ -168,20 +180,23 @@ def list_maps(
     return (*maps, _own(k, k_out)) if own else tuple(maps)
 
 
-def _listed(c: Map, k_out: int, wanted: Sequence[tuple[Source, int, int, MatrixClass]], own: bool) -> list[Map]:
+def _listed(c: Map | str, k_out: int, wanted: Sequence[tuple[Source, int, int, MatrixClass]], own: bool) -> list[Map]:
     """A contraction of a user's list as those of the layer: one, or one per channel of A."""
-    if c.source == "own" and own:
+    if own and (c.startswith("own ") if isinstance(c, str) else getattr(c, "source", None) == "own"):
         return []  # it is added at the end
+    any_channel = isinstance(c, str)
+    c = Contraction.parse(c) if isinstance(c, str) else c
     if not isinstance(c, Contraction):
-        raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction")
+        raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction or its einsum")
     stated = c.source != "H"
     found: list[Map] = [
         replace(c, source=source, channel=channel)
         for source, order, channel, _ in wanted
-        if (c.order_in, c.order_out) == (order, k_out) and (not stated or (c.source, c.channel) == (source, channel))
+        if (c.order_in, c.order_out) == (order, k_out)
+        and (not stated or (c.source == source and (any_channel or c.channel == channel)))
     ]
     if not found:
-        needed = " or ".join(dict.fromkeys(f"{order} to {k_out}" for _, order, _, _ in wanted))
+        needed = " or ".join(dict.fromkeys(f"{source} of order {order} to {k_out}" for source, order, _, _ in wanted))
         detail = f" of {c.source}, channel {c.channel}," if stated else ""
         raise ConfigurationError(
             f"contraction {c}{detail} takes order {c.order_in} to {c.order_out}; this layer needs {needed}"
@@ -229,7 +244,7 @@ class Aggregation(nn.Module):
         self.self_product, self.classes = self_product, tuple(classes)
         self._plans: dict[bool, Plan] = {}
         self.nonlinearity = _nonlinearity(nonlinearity)
-        free_choice = contractions if isinstance(contractions, str) else "distinct"
+        free_choice = contractions if contractions in PRESETS else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
         self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
         self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
@@ -354,7 +369,7 @@ class Aggregation(nn.Module):
 def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     if callable(choice):
         return torch.relu if isinstance(choice, nn.ReLU) or choice is nn.functional.relu else choice
-    if choice not in NONLINEARITIES:
+    if not isinstance(choice, str) or choice not in NONLINEARITIES:
         raise ConfigurationError(
             f"nonlinearity={choice!r} is not known; choose one of {', '.join(NONLINEARITIES)} or a function"
         )

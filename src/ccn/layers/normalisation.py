@@ -1,15 +1,20 @@
-"""Normalisations that keep covariance: they treat every entry of a channel alike."""
+"""Normalisations that keep covariance: they treat every entry of a channel alike; and the scaling of plain columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, distributed, nn
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["BatchNorm", "normalisation"]
+__all__ = ["BatchNorm", "RobustScale", "normalisation"]
+
+_QUARTILES = 1.349  # their distance in a normal distribution of deviation 1
+_LARGEST = 5.0
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -49,6 +54,40 @@ class BatchNorm(nn.BatchNorm1d):
     def _as_before(self, x: Tensor) -> Tensor:
         """By the statistics of earlier batches: a single row has no deviation."""
         return nn.functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+
+
+class RobustScale(nn.Module):
+    """Columns less their median, in units of the deviation that their quartiles imply, and kept within -5 and 5.
+
+    Columns of counts (whole numbers from 0 on) become log(1 + x) first. A column whose quartiles are equal has its
+    standard deviation as unit; one with a single value gives 0. The statistics are buffers, which :meth:`fit` sets.
+    """
+
+    counts: Tensor
+    centre: Tensor
+    factor: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.register_buffer("counts", torch.zeros(width, dtype=torch.bool))
+        self.register_buffer("centre", torch.zeros(width))
+        self.register_buffer("factor", torch.ones(width))
+
+    def fit(self, rows: NDArray[Any]) -> None:
+        """Set the statistics to those of training rows (rows, width)."""
+        x = rows.astype(np.float64)
+        counts = ((x >= 0) & (x == np.floor(x))).all(axis=0)
+        x[:, counts] = np.log1p(x[:, counts])
+        low, centre, high = np.percentile(x, (25, 50, 75), axis=0)
+        deviation = np.where(high > low, (high - low) / _QUARTILES, x.std(axis=0))
+        varied = (x.min(axis=0) < x.max(axis=0)) & (deviation > np.finfo(np.float32).tiny)
+        factor = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varied)
+        for name, value in (("counts", counts), ("centre", centre), ("factor", factor)):
+            getattr(self, name).copy_(torch.from_numpy(value))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.where(self.counts, torch.log1p(x.clamp(min=0)), x)
+        return ((x - self.centre) * self.factor).clamp(-_LARGEST, _LARGEST)
 
 
 class _Sum(torch.autograd.Function):

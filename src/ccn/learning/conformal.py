@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["Calibration", "calibrate", "quantile"]
+__all__ = ["Calibration", "calibrate", "quantile", "rows_needed"]
 
 Floats = NDArray[np.float64]
 
@@ -31,11 +31,27 @@ def quantile(scores: Floats, level: float) -> float:
         >>> quantile(np.arange(1.0, 10.0), 0.9), quantile(np.arange(1.0, 9.0), 0.9)
         (9.0, inf)
     """
+    k = _rank(len(scores), level)
+    return float(np.sort(scores)[k - 1]) if k <= len(scores) else float("inf")
+
+
+def _rank(rows: int, level: float) -> int:
     if not 0 < level < 1:
         raise ConfigurationError(f"an interval of level {level!r}: the level is a share, more than 0 and less than 1")
     # Without rounding, a product slightly above an integer would become the next rank.
-    k = ceil(round((len(scores) + 1) * level, 9))
-    return float(np.sort(scores)[k - 1]) if k <= len(scores) else float("inf")
+    return ceil(round((rows + 1) * level, 9))
+
+
+def rows_needed(level: float) -> int:
+    """The least number of calibration rows that support intervals of this level, ``ceil(1 / (1 - level)) - 1``.
+
+    Example:
+        >>> rows_needed(0.9), rows_needed(0.99), rows_needed(0.5)
+        (9, 99, 1)
+    """
+    _rank(0, level)
+    rows = ceil(1 / (1 - level)) - 1
+    return rows - (_rank(rows - 1, level) < rows)  # the division is not exact
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,16 @@ class Calibration:
     def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
         """The inverse of ``asdict``."""
         return cls(tuple(map(tuple, data["scores"])), tuple(data["floor"]))
+
+    def shortage(self, level: float, names: Sequence[str]) -> tuple[list[str], str]:
+        """The targets, by name, with too few rows for intervals of this level, and what to do."""
+        needed, counts = rows_needed(level), [len(s) for s in self.scores]
+        few, least = [name for name, count in zip(names, counts, strict=True) if count < needed], min(counts)
+        lower = f"choose a level of at most {floor(1000 * least / (least + 1)) / 1000:g}, or " if least else ""
+        return few, (
+            f"an interval of level {level:g} needs {needed} calibration rows, there are {least} for "
+            f"{', '.join(few)}: {lower}keep a larger validation part, half of which calibrates"
+        )
 
     def half_width(self, level: float, spread: Floats) -> Floats:
         """(rows, targets) half the width of the intervals; ``spread`` is the deviation of the members' predictions."""

@@ -20,10 +20,27 @@ from ccn.graphs.pack import Pack
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
 
-__all__ = ["Fitted", "State", "as_arrays", "as_tensors"]
+__all__ = ["Fitted", "Prediction", "State", "as_arrays", "as_tensors"]
 
 State = tuple[dict[str, Tensor], dict[str, Any]]
 """What was learned: tensors, and plain data for JSON."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions of some graphs, computed once and passed on.
+
+    Attributes:
+        mean: (graphs, columns) the mean over the members of an ensemble.
+        spread: (graphs, columns) their standard deviation.
+    """
+
+    mean: Floats
+    spread: Floats
+
+    def select(self, rows: NDArray[Any]) -> Prediction:
+        """Those of some rows, by their numbers or a mask."""
+        return Prediction(self.mean[rows], self.spread[rows])
 
 
 @dataclass
@@ -50,6 +67,11 @@ class Fitted(ABC):
         Columns are the targets in their units, or probabilities: of each class, or of each label where there are
         several. ``graphs`` are as :meth:`Inputs.read` gives them.
         """
+
+    def prediction(self, graphs: Pack) -> Prediction:
+        """The mean of :meth:`predict` over the members, and their spread."""
+        each = self.predict(graphs)
+        return Prediction(each.mean(axis=0), each.std(axis=0))
 
     @abstractmethod
     def state(self) -> State:

@@ -15,11 +15,21 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.learning.task import Floats, Task
 
-__all__ = ["CLASSIFICATION", "REGRESSION", "better", "check_monitor", "metrics", "names", "score"]
+__all__ = ["CLASSIFICATION", "LABELS", "REGRESSION", "SMALLER", "better", "check_monitor", "metrics", "names", "score"]
 
 CLASSIFICATION = ("accuracy", "roc_auc", "pr_auc", "mcc")
-REGRESSION = ("mae", "rmse", "r2")
-_SMALLER = ("loss", "mae", "rmse")
+REGRESSION = ("mae", "rmse", "r2", "spearman")
+LABELS = {
+    "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R2",
+    "spearman": "Spearman",
+    "roc_auc": "ROC-AUC",
+    "pr_auc": "PR-AUC",
+    "mcc": "MCC",
+}
+"""How reports and tables call a metric, where that differs from its name."""
+SMALLER = ("loss", "mae", "rmse")
 
 
 def names(task: Task) -> tuple[str, ...]:
@@ -31,7 +41,7 @@ def better(name: str, value: float, than: float | None) -> bool:
     """Whether a value of a metric, or of the loss, improves on the best so far."""
     if np.isnan(value):
         return False
-    return than is None or (value < than if name in _SMALLER else value > than)
+    return than is None or (value < than if name in SMALLER else value > than)
 
 
 def metrics(task: Task, targets: Floats, predictions: Floats, each: bool = False) -> dict[str, float]:
@@ -68,6 +78,7 @@ def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
             "mae": float(sk.mean_absolute_error(y, p)),
             "rmse": float(np.sqrt(sk.mean_squared_error(y, p))),
             "r2": float(sk.r2_score(y, p)) if len(y) > 1 else float("nan"),
+            "spearman": _spearman(y, p),
         }
     number = y.astype(int)
     if task.kind == "multilabel":
@@ -79,6 +90,14 @@ def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
         "pr_auc": _one_against_rest(sk.average_precision_score, number, p),
         "mcc": float(sk.matthews_corrcoef(number, guess)) if len(np.unique(number)) > 1 else float("nan"),
     }
+
+
+def _spearman(y: Floats, p: Floats) -> float:
+    """The rank correlation; NaN where either is constant."""
+    from scipy.stats import rankdata
+
+    ranks = np.stack([rankdata(y), rankdata(p)])
+    return float(np.corrcoef(ranks)[0, 1]) if np.ptp(ranks, axis=1).all() else float("nan")
 
 
 def _one_against_rest(score: Callable[..., float], number: NDArray[np.int64], p: Floats) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,27 +14,20 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 from ccn.learning.conformal import Calibration, calibrate
+from ccn.learning.doubts import check_finite, doubts, tails
 from ccn.learning.examples import Examples
-from ccn.learning.fitted import Fitted
+from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
+from ccn.learning.seen import SEEN, Seen
 from ccn.learning.task import Floats, Task
 
-__all__ = ["Model", "Prediction"]
+__all__ = ["LEVEL", "Model", "Prediction"]
 
-
-@dataclass(frozen=True)
-class Prediction:
-    """Predictions of some graphs, computed once and passed on.
-
-    Attributes:
-        mean: (graphs, columns) the mean over the members of an ensemble.
-        spread: (graphs, columns) their standard deviation.
-    """
-
-    mean: Floats
-    spread: Floats
+LEVEL = 0.9  # of the intervals whose coverage is measured
+_SOME = 200  # training rows that are predicted where none were held out
 
 
 @dataclass(frozen=True)
@@ -45,6 +40,7 @@ class Model:
         fitted: what it has learned.
         calibration: of intervals; None for classification and where no rows were left for it.
         about: how it was made: version, seed, parts, metrics, fingerprint of the data, columns.
+        seen: hashes of the molecules it was made with; None where they are unknown or no molecules.
     """
 
     method: str
@@ -52,6 +48,7 @@ class Model:
     fitted: Fitted
     calibration: Calibration | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    seen: Seen | None = None
 
     @property
     def task(self) -> Task:
@@ -65,22 +62,111 @@ class Model:
 
     def predict(self, graphs: Pack) -> Prediction:
         """Predictions in the targets' units, or probabilities."""
-        each = self.fitted.predict(graphs)
-        return Prediction(each.mean(axis=0), each.std(axis=0))
+        return self.fitted.prediction(graphs)
 
     def interval(self, predicted: Prediction, level: float) -> tuple[Floats, Floats]:
-        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets)."""
+        """Lower and upper end of prediction intervals with coverage ``level``, each (graphs, targets).
+
+        Infinite for targets with too few calibration rows for this level; :meth:`check_interval` says which.
+        """
+        mean, spread = self._bent(predicted)
+        half = self.check_interval(level, warn=False).half_width(level, spread)
+        return self._unbend(mean - half), self._unbend(mean + half)
+
+    def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
+        """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
         if self.calibration is None:
             raise ConfigurationError(
                 "this model has no calibrated intervals: they need a regression and a validation part, half of which "
                 "is kept for calibration"
             )
-        half = self.calibration.half_width(level, predicted.spread)
-        return predicted.mean - half, predicted.mean + half
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            raise ConfigurationError(why)
+        if few and warn:
+            warnings.warn(why, stacklevel=3)
+        return self.calibration
+
+    # Intervals are made on the scale that was fitted, bent but in no other unit, and their ends are bent back, which
+    # changes nothing about what they cover. Where the scale is linear all of this is the identity.
+
+    def _bent(self, predicted: Prediction) -> tuple[Floats, Floats]:
+        scale = self.task.scale
+        if scale is None:
+            return predicted.mean, predicted.spread
+        return scale.bend(predicted.mean), predicted.spread * scale.slope(predicted.mean)
+
+    def _bend(self, targets: Floats) -> Floats:
+        return targets if self.task.scale is None else self.task.scale.bend(targets)
+
+    def _unbend(self, values: Floats) -> Floats:
+        return values if self.task.scale is None else self.task.scale.unbend(values)
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
         return metrics(self.task, targets, predicted.mean, each=True)
+
+    def coverage(self, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
+        """The coverage of the intervals of this level and their mean width; None without, a reason if there are too few
+        calibration rows.
+        """
+        if self.calibration is None:
+            return None
+        few, why = self.calibration.shortage(level, self.task.targets)
+        if len(few) == len(self.task.targets):
+            return {"level": level, "reason": why}
+        self.check_interval(level)  # a warning if some have too few
+        low, high = self.interval(predicted, level)
+        there = ~np.isnan(targets) & ~np.isinf(high - low)
+        inside = (low <= targets) & (targets <= high)
+        width = np.where(there, high - low, np.nan)
+        return {
+            "level": level,
+            "coverage": float(inside[there].mean()) if there.any() else math.nan,
+            "mean_width": {
+                name: float(np.nanmean(width[:, i])) if there[:, i].any() else math.nan
+                for i, name in enumerate(self.task.targets)
+            },
+            "rows": int(there.any(axis=1).sum()),
+        }
+
+    def overlap(
+        self,
+        molecules: Sequence[str] | None,
+        targets: Floats,
+        predicted: Prediction,
+        level: float = LEVEL,
+        parts: Sequence[str] = SEEN,
+    ) -> dict[str, Any] | None:
+        """How many rows are molecules of the parts that the model was made with, and what holds without them.
+
+        Args:
+            molecules: canonical SMILES, one per row; None where the rows are no molecules.
+            targets, predicted: of the rows.
+            level: of the intervals.
+            parts: those that count.
+
+        Returns:
+            Rows of each part, a row in two of them for the first; ``exact``, false if there may be more; and if there
+            are any, ``without`` them: rows, metrics, coverage of the intervals. None if it is unknown.
+        """
+        if self.seen is None or molecules is None:
+            return None
+        found: dict[str, Any] = {}
+        new = np.ones(len(molecules), dtype=bool)
+        for part, rows in self.seen.parts(molecules).items():
+            if part in parts:
+                found[part] = int((rows & new).sum())
+                new &= ~rows
+        found["exact"] = self.seen.exact
+        if not new.all():
+            kept, known = predicted.select(new), targets[new]
+            found["without"] = {
+                "rows": len(known),
+                "metrics": self.metrics(known, kept),
+                "interval": self.coverage(known, kept, level),
+            }
+        return found
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """The invariant embedding, one row per graph; those of the members side by side."""
@@ -92,27 +178,51 @@ class Model:
         return self
 
     def held_out(self, examples: Examples) -> Model:
-        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it."""
+        """The model with metrics on the rows that were not fitted, and calibrated on those kept for it.
+
+        What is doubtful about it is in ``about["warnings"]``, by the validation rows or, without any, some of training.
+        """
         predicted = {
             part: self.predict(examples.graphs.select(rows))
             for part in ("validation", "calibration")
             if len(rows := getattr(examples.split, part))
         }
-        found = {
-            part: self.metrics(examples.targets[getattr(examples.split, part)], p) for part, p in predicted.items()
-        }
-        made = replace(self, about={**self.about, "metrics": found})
+        if not len(examples.validation):
+            some = examples.train[:: max(1, len(examples.train) // _SOME)]
+            judged, known, p = "training", examples.targets[some], self.predict(examples.graphs.select(some))
+        else:
+            judged, known, p = "validation", examples.targets[examples.validation], predicted["validation"]
+        for part, each in {**predicted, judged: p}.items():
+            check_finite(each.mean, part)
+        wary = tails(self.task, examples.targets[examples.train]) + doubts(self.task, known, p.mean, judged)
+        about, overlap = {**self.about, "metrics": {}, "warnings": wary}, {}
+        for part, p in predicted.items():
+            rows = getattr(examples.split, part)
+            about["metrics"][part] = self.metrics(examples.targets[rows], p)
+            overlap[part] = self.overlap(examples.molecules_of(rows), examples.targets[rows], p, parts=("train",))
+        if self.seen is not None:
+            about["overlap"] = overlap
+        made = replace(self, about=about)
         if self.task.kind != "regression" or "calibration" not in predicted:
             return made
-        kept, floor = predicted["calibration"], self._floor(predicted.get("validation"))
-        return replace(
-            made, calibration=calibrate(examples.targets[examples.split.calibration], kept.mean, kept.spread, floor)
-        )
+        known, floor = examples.targets[examples.split.calibration], self._floor(predicted.get("validation"))
+        return replace(made, calibration=calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor))
+
+    def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction) -> Model:
+        """The same for a method that has predicted its rows out of fold: these count as validation and calibrate."""
+        targets = examples.targets[rows]
+        check_finite(predicted.mean, "validation")
+        wary = tails(self.task, targets) + doubts(self.task, targets, predicted.mean, "validation")
+        found = {"metrics": {"validation": self.metrics(targets, predicted)}, "warnings": wary}
+        made = replace(self, about={**self.about, **found})
+        if self.task.kind != "regression":
+            return made
+        return replace(made, calibration=calibrate(self._bend(targets), *self._bent(predicted), self._floor(predicted)))
 
     def _floor(self, usual: Prediction | None) -> Sequence[float]:
         """Half of the usual spread of an ensemble: allowed for where its members agree."""
         scale = self.task.scale
         if usual is None or scale is None or not usual.spread.any():
             return ()
-        least = np.maximum(0.5 * np.median(usual.spread, axis=0), 1e-6 * np.array(scale.deviation))
+        least = np.maximum(0.5 * np.median(self._bent(usual)[1], axis=0), 1e-6 * np.array(scale.deviation))
         return [float(x) for x in least]

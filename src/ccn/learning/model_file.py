@@ -21,6 +21,7 @@ from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
 from ccn.learning.old_files import FORMS_BEFORE, updated
 from ccn.learning.plain import plain, unplain
+from ccn.learning.seen import Seen
 from ccn.learning.task import Task
 from ccn.version import __version__
 
@@ -33,6 +34,7 @@ _FORMS = {**FORMS_BEFORE, FORM: VERSION}
 def save(model: Model, path: str | Path) -> Path:
     """Write a model as one file; an error says which setting is code and cannot be written."""
     tensors, learned = model.fitted.state()
+    hashes, salted = ({}, None) if model.seen is None else model.seen.state()
     data = {
         "ccn": __version__,
         "method": model.method,
@@ -42,8 +44,9 @@ def save(model: Model, path: str | Path) -> Path:
         "learned": learned,
         "calibration": None if model.calibration is None else asdict(model.calibration),
         "about": json_safe(plain(dict(model.about))),
+        "seen": salted,
     }
-    sealed.write(Path(path), FORM, VERSION, tensors, data)
+    sealed.write(Path(path), FORM, VERSION, {**tensors, **hashes}, data)
     return Path(path)
 
 
@@ -55,13 +58,16 @@ def load(path: str | Path) -> Model:
     data = held.data
     try:
         task, inputs = Task.from_dict(data["task"]), Inputs.from_dict(data["inputs"])
-        scores = data["calibration"]
+        scores, salted = data["calibration"], data.get("seen")
+        seen = None if salted is None else Seen.from_state(held.tensors, salted)
+        tensors = {name: t for name, t in held.tensors.items() if not name.startswith("seen/")}
         model = Model(
             data["method"],
             unplain(data["settings"]),
-            fitted_class(data["method"]).from_state(held.tensors, data["learned"], task, inputs),
+            fitted_class(data["method"]).from_state(tensors, data["learned"], task, inputs),
             None if scores is None else Calibration.from_dict(scores),
             data["about"],
+            seen,
         )
         _check_answer(model)
         return model
@@ -116,7 +122,17 @@ def _check_header(data: Mapping[str, Any]) -> None:
     Task.from_dict(data["task"])
     Inputs.from_dict(data["inputs"])
     kinds = {"ccn": str, "method": str, "settings": dict, "learned": dict, "about": dict}
-    about = {"graphs": dict, "metrics": dict, "chosen": list, "members": list, "target_columns": list, "units": list}
+    about = {
+        "graphs": dict,
+        "metrics": dict,
+        "overlap": dict,
+        "from": dict,
+        "warnings": list,
+        "chosen": list,
+        "members": list,
+        "target_columns": list,
+        "units": list,
+    }
     for part, expected in ((data, kinds), (data["about"], about)):
         for key, kind in expected.items():
             if not isinstance(part.get(key, kind()), kind):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ccn.sealed import Sealed
 
-__all__ = ["FORMS_BEFORE", "updated"]
+__all__ = ["AUTO_BEFORE", "FORMS_BEFORE", "updated", "with_auto"]
 
+AUTO_BEFORE = ("learning_rate", "dropout", "head_dropout", "least_steps")
+"""Settings of which None meant what is ``auto`` today."""
 FORMS_BEFORE = {"ccn baseline": 1}
 _MEMBERS = ("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default", "gin", "ngf", "pscn")
 
@@ -22,12 +26,21 @@ def updated(held: Sealed) -> Sealed:
     return _network(held) if held.version < 2 else held
 
 
+def with_auto(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings, by section or not, in which None and ``none`` meant ``auto``."""
+    return {
+        key: with_auto(v) if isinstance(v, Mapping) else "auto" if key in AUTO_BEFORE and v in (None, "none") else v
+        for key, v in settings.items()
+    }
+
+
 def _network(held: Sealed) -> Sealed:
     """A file of networks: what was learned stood among the rest."""
     data, about = held.data, held.data["about"]
-    learned = {"options": data["network"], "members": data["members"], "recipe": data["recipe"], "prepared": {}}
+    how = with_auto(data["recipe"])
+    learned = {"options": data["network"], "members": data["members"], "recipe": how, "prepared": {}}
     same = {key: data[key] for key in ("ccn", "inputs", "task", "calibration", "about")}
-    settings = {k: v for k, v in about.get("settings", {}).items() if k not in _ESTIMATOR}
+    settings = {k: v for k, v in with_auto(about.get("settings", {})).items() if k not in _ESTIMATOR}
     return replace(held, data={**same, "method": about.get("method", "ccn"), "settings": settings, "learned": learned})
 
 
@@ -47,7 +60,7 @@ def _method(held: Sealed) -> Sealed:
     made = {
         "ccn": data["ccn"],
         "method": method,
-        "settings": {k: v for k, v in data["settings"].items() if k not in _ESTIMATOR},
+        "settings": {k: v for k, v in with_auto(data["settings"]).items() if k not in _ESTIMATOR},
         "inputs": data["inputs"],
         "task": task,
         "learned": learned,

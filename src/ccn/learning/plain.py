@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from ccn.errors import ConfigurationError
 
 __all__ = ["plain", "unplain"]
@@ -18,6 +20,8 @@ def plain(value: Any) -> Any:
     """Plain data from settings: numbers, strings, lists, and tagged dictionaries for the package's own values."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

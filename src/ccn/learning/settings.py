@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ccn.settings import setting
+from ccn.settings import Checked, setting
 
 __all__ = ["Features", "Loss"]
 
@@ -14,11 +14,14 @@ Loss = Literal["mse", "mae", "huber"]
 
 
 @dataclass(frozen=True)
-class Features:
+class Features(Checked):
     """Features of vertices and edges; see :mod:`ccn.chemistry.properties` and :mod:`ccn.features.vertices`."""
 
     molecules: str = setting(
-        "atoms", "Atom and bond features: compact, atoms or element.", flags=("--features", "--molecules")
+        "atoms",
+        "Atom and bond features: full, compact, atoms or element; for methods that read the molecule as a whole also "
+        "+morgan, +avalon, +erg, +descriptors.",
+        flags=("--features", "--molecules"),
     )
     hydrogens: bool = setting(False, "Represent hydrogens as vertices.")
     vertices: Any = setting(

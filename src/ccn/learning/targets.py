@@ -17,13 +17,17 @@ __all__ = ["Targets", "class_numbers", "read_as", "read_classes", "read_numbers"
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis."""
+    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis.
+
+    ``bounds`` are those of a data set, of its censored targets.
+    """
 
     values: Floats
     names: tuple[str, ...]
     classification: bool
     classes: tuple[Any, ...] = ()
     single: bool = True
+    bounds: Floats | None = None
 
 
 def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
@@ -35,9 +39,8 @@ def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
     if (rows.task == "classification") != classification:
         other = "CCNClassifier" if rows.task == "classification" else "CCNRegressor"
         raise ConfigurationError(f"{rows.name} is a set of {rows.task}; use ccn.{other}")
-    return Targets(
-        rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), rows.targets.shape[1] == 1
-    )
+    single = rows.targets.shape[1] == 1
+    return Targets(rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), single, rows.bounds)
 
 
 def _names(y: Any, count: int) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ccn.errors import ConfigurationError
-from ccn.features.scaling import TargetScale
+from ccn.features.scaling import Shape, TargetScale
 from ccn.learning.settings import Loss
 
 __all__ = ["Floats", "Kind", "Task", "make_task"]
@@ -59,14 +59,26 @@ class Task:
         """The inverse of :meth:`encode`."""
         return values if self.scale is None else self.scale.restore(values)
 
-    def losses(self, outputs: Tensor, y: Tensor, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def encode_bounds(self, bounds: Floats) -> Floats:
+        """Bounds (rows, targets, 2) as the loss reads them; infinite ones stay so."""
+        finite = np.where(np.isinf(bounds), np.nan, bounds)
+        return np.where(np.isinf(bounds), bounds, np.stack([self.encode(finite[..., end]) for end in (0, 1)], axis=-1))
+
+    def losses(
+        self, outputs: Tensor, y: Tensor, weight: Tensor | None = None, bounds: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """The sum of the weighted losses of all known targets, and the sum of their weights.
 
         Args:
             outputs: (graphs, outputs).
             y: (graphs, targets), encoded; NaN where missing.
             weight: (graphs,), by default 1.
+            bounds: (graphs, targets, 2) of the missing targets of a regression that are censored, encoded; NaN where
+                there is none.
         """
+        if bounds is not None:  # the target is the nearest value allowed: no loss where the bound is met
+            low, high = bounds.unbind(-1)
+            y = torch.where(low.isnan(), y, outputs.detach().to(y).clamp(low, high))
         there = ~y.isnan()
         known = torch.where(there, y, torch.zeros_like(y)).to(outputs)
         w = there.to(outputs) if weight is None else there * weight.to(outputs)[:, None]
@@ -128,10 +140,12 @@ def make_task(
     names: Sequence[str],
     classes: Sequence[Any] = (),
     loss: Loss = "mse",
+    scale: Shape = "linear",
     class_weight: str | Mapping[Any, float] | None = None,
 ) -> Task:
     """The task of the training part's targets, (graphs, targets).
 
+    ``scale`` says how the targets of a regression are bent before they are scaled (:class:`ccn.features.TargetScale`).
     ``class_weight="balanced"`` weights classes by their inverse frequency; a mapping gives a weight per class.
     """
     count = (~np.isnan(targets)).sum(0)
@@ -141,7 +155,7 @@ def make_task(
     if not classification:
         if class_weight is not None:
             raise ConfigurationError("class_weight is for classification; give sample weights instead")
-        return Task("regression", tuple(names), scale=TargetScale.fit(targets), loss=loss)
+        return Task("regression", tuple(names), scale=TargetScale.fit(targets, scale), loss=loss)
     kind: Kind = "multilabel" if targets.shape[1] > 1 else "binary" if len(classes) <= 2 else "multiclass"
     task = Task(kind, tuple(names), classes=tuple(classes))
     return replace(task, class_weights=_class_weights(task, targets, class_weight))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
+from ccn.errors import ConfigurationError, FileError
 from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
+from ccn.learning.inputs import Inputs
 from ccn.learning.task import Task
 from ccn.methods.network import FittedNetworks, NetworkMethod
 from ccn.models import CCN
@@ -19,18 +22,34 @@ from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Network, Recipe, recipe
 
 __all__ = ["Covariant", "FittedCovariant", "NamedCovariant", "network_options"]
 
+_MAX_EDGE_WIDTH = 1024  # columns of edge features that a network may have as channels of A
 _NAMED: dict[str, Recipe] = {
-    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all"),
-    "ccn-2": recipe("paper"),
-    "ccn-2-default": recipe("default"),
-    "ccn-3-default": recipe("default", order=3),
+    "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all", rising="ignore"),
+    "ccn-2": recipe("paper", rising="ignore"),
+    "ccn-2-default": recipe("default", rising="ignore"),
+    "ccn-3-default": recipe("default", order=3, rising="ignore"),
 }
+
+_COLUMNS = "graph_columns"  # of the features of graphs as a whole: those that the networks read, as [start, stop]
+_DENSE = ("descriptors", "columns")  # of a table; they are read in place of fingerprints, whose columns are many
 
 
 class FittedCovariant(FittedNetworks):
     """Covariant networks, which also have an embedding."""
 
     module = CCN
+
+    @staticmethod
+    def prepare(graphs: Pack, prepared: Mapping[str, Any]) -> Pack:
+        spans = prepared.get(_COLUMNS, ())
+        return graphs.with_graph_columns([slice(*span) for span in spans]) if spans else graphs
+
+    @classmethod
+    def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
+        spans, width = data["prepared"].get(_COLUMNS, ()), data["options"].get("graph_features", 0)
+        if sum(len(range(*span)) for span in spans) != width and width:
+            raise FileError(f"{spans} are not the {width} columns that the networks read; do not use the file")
+        return super().from_state(tensors, data, task, inputs)
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         found = self._run(graphs, [net.embed for net in self._nets])
@@ -64,6 +83,18 @@ class Covariant(NetworkMethod):
     def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
         return tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name == "paper" else ({},)
 
+    @property
+    def reads_whole(self) -> bool:  # type: ignore[override]
+        """Whether features of graphs as a whole are read."""
+        return any(self.resolved().override(**settings).network.graph_features for settings in self.tried())
+
+    def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
+        if not self.reads_whole:
+            return {}
+        columns: Mapping[str, slice] = inputs.columns_of()
+        dense = [columns[name] for name in _DENSE if name in columns]
+        return {_COLUMNS: [[c.start, c.stop] for c in dense] or [[0, graphs.graph_width]]}
+
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
         return network_options(chosen.network, graphs, task.outputs)
 
@@ -80,11 +111,15 @@ class NamedCovariant(Covariant):
 
 def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
     """The arguments of :class:`ccn.CCN` for graphs of this kind."""
-    edges = graphs.arrays.get("edge_features")
     channels: tuple[Any, ...] = (Weights(),)
-    if n.edge_features and edges is not None and edges.shape[1]:
-        own = EdgeFeatures(int(edges.shape[1]))
-        channels = (own,) if "weights" not in graphs.arrays and _span_one(edges) else (Weights(), own)
+    if n.edge_features and graphs.edge_width:
+        if graphs.edge_width > _MAX_EDGE_WIDTH:
+            raise ConfigurationError(
+                f"edge features of {graphs.edge_width:,} columns, more than {_MAX_EDGE_WIDTH:,}: each is a channel of "
+                "A with weights of its own; leave them out (edge_features=False) or give fewer labels"
+            )
+        own = EdgeFeatures(graphs.edge_width)
+        channels = (own,) if "weights" not in graphs.arrays and _span_one(graphs) else (Weights(), own)
     return {
         "in_features": graphs.width,
         "out_features": outputs,
@@ -100,15 +135,16 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "adjacency_channels": channels,
         "nonlinearity": n.nonlinearity,
         "norm": n.norm,
-        "dropout": n.dropout,
+        "dropout": n.dropout or 0.0,
         "hidden": n.hidden,
         "head_norm": n.head_norm,
-        "head_dropout": n.head_dropout,
+        "head_dropout": n.head_dropout or 0.0,
+        **({"graph_features": graphs.graph_width} if n.graph_features else {}),
     }
 
 
-def _span_one(edges: NDArray[Any]) -> bool:
+def _span_one(graphs: Pack) -> bool:
     """Whether A is a combination of the channels of edges, as where each has one kind: then it adds nothing to them."""
-    kinds = np.unique(edges, axis=0).astype(np.float64)
+    kinds = graphs.edge_kinds().astype(np.float64)
     ones = np.ones(len(kinds))
     return bool(np.allclose(kinds @ np.linalg.lstsq(kinds, ones, rcond=None)[0], ones))

@@ -12,10 +12,15 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
+from ccn.files import digest
+from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, fingerprint
-from ccn.learning.fitted import Fitted
+from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
 from ccn.learning.model import Model
+from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
 from ccn.training.execution import Execution, Machine
 from ccn.training.recipe import Recipe
@@ -34,6 +39,8 @@ class Outcome:
         members: how the training of each network ended.
         history: for each network the figures of its epochs.
         earlier: seconds of training that were done before this fit resumed it.
+        leaderboard: of a method of several, the metrics of each on held-out rows.
+        held: rows, and predictions of them that were made out of fold; such a method needs no other held-out rows.
     """
 
     fitted: Fitted
@@ -41,6 +48,8 @@ class Outcome:
     members: Sequence[Mapping[str, Any]] = ()
     history: Sequence[Sequence[Mapping[str, float]]] = ()
     earlier: float = 0.0
+    leaderboard: Sequence[Mapping[str, Any]] = ()
+    held: tuple[Int, Prediction] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,8 @@ class Method(ABC):
         seed: same seed, same result.
         features: the set of properties of atoms where the rows are SMILES or molecules; by default the method's own.
         hydrogens: then hydrogens are vertices too.
+        target_scale: on which numbers are fitted, see :class:`ccn.features.TargetScale`; by default linear, or as a
+            recipe says.
     """
 
     name: str
@@ -60,6 +71,7 @@ class Method(ABC):
     seed: int = 0
     features: str | None = None
     hydrogens: bool | None = None
+    target_scale: Shape | None = None
 
     fitted: ClassVar[type[Fitted]]
     """The class of what it learns."""
@@ -67,6 +79,14 @@ class Method(ABC):
     """Whether it needs a validation part; others cross-validate."""
     named_recipes: ClassVar[bool] = False
     """Whether one of the recipes with a name may be asked for."""
+    reads_whole: ClassVar[bool] = False
+    """Whether it reads features of graphs as a whole, and so the extra columns of a table."""
+    weighs: ClassVar[bool] = False
+    """Whether it can weigh rows and classes."""
+    resumes: ClassVar[bool] = False
+    """Whether a fit that was cut goes on from files in its folder."""
+    bounds: ClassVar[bool] = False
+    """Whether it learns from the bounds of censored targets; others leave out the rows that have nothing else."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
@@ -82,9 +102,13 @@ class Method(ABC):
         given = {"molecules": self.features, "hydrogens": self.hydrogens}
         return replace(usual, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
 
+    def scaling(self) -> Shape:
+        """The scale on which numbers are fitted; :func:`fit` hands it to the examples."""
+        return self.target_scale or "linear"
+
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         """An error about anything that would stop the fit or the saving of its model later on."""
-        if examples.class_weight is not None or examples.weights is not None:
+        if not self.weighs and (examples.class_weight is not None or examples.weights is not None):
             raise ConfigurationError(f"method {self.name}: it weighs neither rows nor classes; leave out their weights")
         if replace(execution.machine, device="cpu") != Machine():
             raise ConfigurationError(
@@ -104,7 +128,7 @@ class Method(ABC):
 
     def recipe_fields(self) -> Mapping[str, Collection[str]]:
         """The fields of a recipe that change what the method does, by section."""
-        return {"features": ("molecules", "hydrogens")}
+        return {"features": ("molecules", "hydrogens"), "training": ("target_scale",)}
 
     def chosen_fields(self) -> set[str]:
         """The fields of a recipe that the method chooses on validation where they are not given."""
@@ -112,7 +136,16 @@ class Method(ABC):
 
     def with_recipe(self, recipe: Recipe, given: Collection[str] = ()) -> Self:
         """The same by a recipe; the fields ``given`` are not chosen on validation."""
-        return replace(self, features=recipe.features.molecules, hydrogens=recipe.features.hydrogens)
+        f = recipe.features
+        return replace(self, features=f.molecules, hydrogens=f.hydrogens, target_scale=recipe.training.target_scale)
+
+    def fit_inputs(self, examples: Examples, graphs: Pack) -> Inputs:
+        """How graphs are read, fitted on those of training."""
+        return examples.inputs.fit(self.reads().vertices, graphs)
+
+    def seen_before(self) -> Seen | None:
+        """The molecules of a model that this one starts from."""
+        return None
 
     def settings_given(self) -> dict[str, Any]:
         """The settings that differ from the defaults, for the model file."""
@@ -134,19 +167,41 @@ def fit(
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
     """
+    if examples.bounds is not None and not method.bounds:
+        exact = examples.exact()
+        left = len(examples.train) - len(exact.train)
+        execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
+        examples = exact
+    examples = replace(examples, target_scale=method.scaling())
     graphs = examples.graphs.select(examples.train)
-    inputs = examples.inputs.fit(method.reads().vertices, graphs)
+    inputs = method.fit_inputs(examples, graphs)
+    if inputs.columns and not method.reads_whole:
+        raise ConfigurationError(
+            f"method {method.name}: it reads no columns beside the molecule; leave out --extra-columns "
+            f"({', '.join(inputs.columns)})"
+        )
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
+    learned = (examples.targets, examples.bounds)
     known = {
         "ccn": __version__,
         "seed": method.seed,
         "graphs": examples.sizes,
-        "fingerprint": fingerprint(graphs, examples.targets[examples.train]),
+        "fingerprint": fingerprint(graphs, *(a[examples.train] for a in learned if a is not None)),
         "chosen": outcome.chosen,
         "members": outcome.members,
+        **({"leaderboard": list(outcome.leaderboard)} if outcome.leaderboard else {}),
         **(about or {}),
     }
-    model = Model(method.name, method.settings_given(), outcome.fitted, about=known)
-    return model.held_out(examples), outcome
+    seen = None
+    if examples.molecules is not None:  # the same data and seed give the same salt, and so the same file
+        before = method.seen_before()
+        salt = bytes.fromhex(digest(str(method.seed), known["fingerprint"])) if before is None else before.salt
+        seen = Seen.of(examples.molecules, examples.split, salt)
+        seen = seen if before is None else seen.after(before)
+    model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
+    model = model.held_out(examples) if outcome.held is None else model.cross_validated(examples, *outcome.held)
+    for line in model.about["warnings"]:
+        execution.say(f"warning: {line}")
+    return model, outcome

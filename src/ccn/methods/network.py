@@ -14,13 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.errors import FileError
+from ccn.errors import ConfigurationError, FileError
+from ccn.features.scaling import Shape
 from ccn.graphs.pack import Pack
+from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import better, check_monitor
+from ccn.learning.model import Model
 from ccn.learning.plain import plain, unplain
+from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
 from ccn.methods.method import Method, Outcome
@@ -33,6 +37,7 @@ from ccn.training.recipe import SECTIONS, Recipe, from_dict, recipe, to_dict
 __all__ = ["FittedNetworks", "NetworkMethod", "seeded"]
 
 _PREDICTED_TOGETHER = 256  # graphs of a batch of predictions
+_SCALED_BY = 10_000  # training rows, about, of which quartiles are taken
 
 
 @dataclass
@@ -53,6 +58,8 @@ class FittedNetworks(Fitted):
 
     module: ClassVar[Callable[..., nn.Module]]
     """Makes a network from ``options``."""
+    head: ClassVar[str] = "head"
+    """The name of its last layers, from the features of a graph to the outputs."""
 
     @staticmethod
     def prepare(graphs: Pack, prepared: Mapping[str, Any]) -> Pack:
@@ -65,6 +72,7 @@ class FittedNetworks(Fitted):
     def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
         """What each of the functions of a batch gives for every graph."""
         ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
+        ready = ready if self.reads_edges else ready.without_edge_features()
         # Graphs of similar size together: the time of a batch goes with its largest parts.
         batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
         order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
@@ -150,6 +158,8 @@ class NetworkMethod(Method):
             the method's own, without those that ``settings`` fixes.
         many: training rows above which the choice is made with a tenth of them, within the bounds ``few``; the chosen
             settings then learn from all rows.
+        start: a model of such networks whose weights the members begin with. Its inputs and its architecture are taken
+            over; the head is new if the targets are others.
     """
 
     recipe: Recipe | None = None
@@ -157,9 +167,12 @@ class NetworkMethod(Method):
     choices: tuple[Mapping[str, Any], ...] | None = None
     many: int = 2_000
     few: tuple[int, int] = (1_000, 10_000)
+    start: Model | None = None
 
     fitted: ClassVar[type[FittedNetworks]]
     validates = True
+    resumes = True
+    bounds = True
     own_recipe: ClassVar[Recipe]
     own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -170,9 +183,20 @@ class NetworkMethod(Method):
         given = {name: getattr(self, name) for name in self.arguments}
         return {"in_features": graphs.width, "out_features": task.outputs, **given}
 
-    def preparation(self, graphs: Pack) -> dict[str, Any]:
+    def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         """What :meth:`FittedNetworks.prepare` needs to know of the training graphs, as plain data."""
         return {}
+
+    def _prepared(self, graphs: Pack, inputs: Inputs) -> Mapping[str, Any]:
+        before = self.started()
+        return self.preparation(graphs, inputs) if before is None else before.prepared
+
+    def _options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the network, or those of the networks to start from."""
+        before = self.started()
+        if before is None:
+            return self.options(graphs, task, chosen, prepared)
+        return {**before.options, "out_features": task.outputs}
 
     def usual_recipe(self) -> Recipe:
         """The recipe before settings are replaced."""
@@ -200,8 +224,68 @@ class NetworkMethod(Method):
             self, recipe=recipe, settings={key: recipe.get(key) for key in self.chosen_fields() & set(given)}
         )
 
+    def started(self) -> FittedNetworks | None:
+        """The networks to begin with, if any."""
+        if self.start is None:
+            return None
+        if self.start.method != self.name or not isinstance(self.start.fitted, self.fitted):
+            raise ConfigurationError(f"method {self.name}: a model of the method {self.start.method} to start from")
+        return self.start.fitted
+
+    def fit_inputs(self, examples: Examples, graphs: Pack) -> Inputs:
+        before = self.started()
+        if before is None:
+            return super().fit_inputs(examples, graphs)
+        for name in ("molecules", "hydrogens", "standardise", "vertex_names", "edge_names", "columns"):
+            old, new = getattr(before.inputs, name), getattr(examples.inputs, name)
+            if old != new:
+                raise ConfigurationError(
+                    f"the model to start from was trained on other inputs: {name} {old!r}, not {new!r}; read them alike"
+                )
+        return replace(before.inputs, max_atoms=examples.inputs.max_atoms)
+
+    def seen_before(self) -> Seen | None:
+        return None if self.start is None else self.start.seen
+
+    def settings_given(self) -> dict[str, Any]:
+        return {k: v for k, v in super().settings_given().items() if k != "start"}  # its weights are not kept
+
+    def _task(self, examples: Examples) -> Task:
+        """What is learned; on the scale of the model to start from, if its targets are the same."""
+        task, before = examples.task(loss=self.resolved().training.loss), self.started()
+        if before is None or not _alike(task, before.task):
+            return task
+        new = self.scaling()
+        old = new if before.recipe is None else before.recipe.training.target_scale
+        if new != old:
+            raise ConfigurationError(
+                f"target_scale={new!r}: the model to start from has {old!r} for the same targets; leave it out"
+            )
+        return replace(task, scale=before.task.scale)
+
+    def _begin(self, net: nn.Module, task: Task, member: int) -> None:
+        """Give a network the weights to start from; those of its head stay as drawn if the targets are others."""
+        before = self.started()
+        if before is None:
+            return
+        alike, weights = _alike(task, before.task), before.networks[member % len(before.networks)].state_dict()
+        own = net.state_dict()
+        kept = {k: v for k, v in weights.items() if alike or not k.startswith(f"{before.head}.")}
+        for name, value in kept.items():
+            if name not in own or own[name].shape != value.shape:
+                size = "none" if name not in own else tuple(own[name].shape)
+                raise ConfigurationError(
+                    f"the model to start from has another architecture: {name} {tuple(value.shape)}, here {size}"
+                )
+        net.load_state_dict({**own, **kept})
+
     def tried(self) -> list[Mapping[str, Any]]:
-        """The settings to choose from; what was set is not chosen, unless the choices were given too."""
+        """The settings to choose from; what was set is not chosen, unless the choices were given too.
+
+        Nothing is chosen where networks begin with the weights of others.
+        """
+        if self.start is not None:
+            return [{}]
         if self.choices is not None:
             return list(self.choices)
         left = [{k: v for k, v in c.items() if k not in (self.settings or {})} for c in self.usual_choices()]
@@ -210,26 +294,30 @@ class NetworkMethod(Method):
     def reads(self) -> Features:
         return self._with_features(self.resolved().features)
 
+    def scaling(self) -> Shape:
+        return self.target_scale or self.resolved().training.target_scale
+
     def member_seed(self, member: int) -> int:
         """The seed of a member; that of the first is the method's."""
         return int(np.random.SeedSequence([self.seed, member]).generate_state(1)[0]) if member else self.seed
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         chosen = self.resolved()
-        task = examples.task(loss=chosen.training.loss)
+        task = self._task(examples)
         check_monitor(task, chosen.training.monitor)
         execution.machine.check()
         if execution.tensorboard:
             need_tensorboard()
         one = inputs.vertices(examples.graphs.select(examples.train[:1]))
-        prepared = self.preparation(one)
-        options = self.options(self.fitted.prepare(one, prepared), task, chosen, prepared)
-        seeded(self.fitted.module, options, self.seed)  # an error now if a setting or a package is wrong
+        prepared = self._prepared(one, inputs)
+        options = self._options(self.fitted.prepare(one, prepared), task, chosen, prepared)
+        net = seeded(self.fitted.module, options, self.seed)  # an error now if a setting or a package is wrong
+        self._begin(net, task, 0)
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         graphs = inputs.vertices(examples.graphs)
-        prepared = self.preparation(graphs.select(examples.train))
-        task = examples.task(loss=self.resolved().training.loss)
+        prepared = self._prepared(graphs.select(examples.train), inputs)
+        task = self._task(examples)
         ready = replace(examples, graphs=self.fitted.prepare(graphs, prepared))
         tried, limit = list(enumerate(self.tried())), execution.time_limit
         rows, earlier = examples.train, 0.0
@@ -261,17 +349,21 @@ class NetworkMethod(Method):
         earlier = 0.0
         for at, (number, settings) in enumerate(tried):
             chosen = self.resolved().override(**settings)
-            options = self.options(examples.graphs, task, chosen, prepared)
+            options = self._options(examples.graphs, task, chosen, prepared)
             members = chosen.training.members
-            networks, ended = [], []
+            networks, ended, read = [], [], examples
             for member in range(members):
                 seed = self.member_seed(member)
                 net = seeded(self.fitted.module, options, seed)
+                if not self.fitted(task, examples.inputs, (net,), options).reads_edges:
+                    read = replace(examples, graphs=examples.graphs.without_edge_features())
+                _fit_scales(net, examples)
+                self._begin(net, task, member)
                 folder = f"choice{number}-member{member}{suffix}" if several else f"member{member}"
                 share = None if left is None else left / ((len(tried) - at) * members - member)
                 title = _title(settings if several else {}, member, members)
                 progress = train(
-                    net, task, examples, chosen, seed=seed, execution=execution.part(folder, share), title=title
+                    net, task, read, chosen, seed=seed, execution=execution.part(folder, share), title=title
                 )
                 earlier += progress.earlier
                 left = None if left is None else max(0.0, left - progress.seconds)
@@ -283,6 +375,19 @@ class NetworkMethod(Method):
                 best = made
         assert best is not None
         return replace(best, earlier=earlier)
+
+
+def _alike(task: Task, other: Task) -> bool:
+    """Whether the outputs of a network mean the same in two tasks."""
+    return (task.kind, task.targets, task.classes) == (other.kind, other.targets, other.classes)
+
+
+def _fit_scales(net: nn.Module, examples: Examples) -> None:
+    """Set the statistics of features of graphs as a whole, where the network reads them, to those of training rows."""
+    for module in net.modules():
+        if isinstance(module, RobustScale):
+            rows = examples.train[:: 1 + len(examples.train) // _SCALED_BY]
+            module.fit(examples.graphs.select(rows).graph_features)
 
 
 @dataclass(frozen=True)

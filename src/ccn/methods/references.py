@@ -29,13 +29,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ccn.errors import DependencyError
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Features
 from ccn.learning.task import Task
 from ccn.methods.network import FittedNetworks, NetworkMethod
@@ -59,7 +59,7 @@ def _recipe(name: str, learning_rate: float, final_rate: float, network: Network
         features=Features(molecules="element", vertices="given"),
         network=network,
         optimiser=Optimiser(learning_rate=learning_rate, final_rate=final_rate, weight_decay=1e-4, clip=5.0),
-        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last"),
+        training=Training(epochs=100, least_steps=0, batch_size=32, keep="last", rising="ignore"),
     )
 
 
@@ -126,6 +126,7 @@ def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Te
 
 class FittedNGF(FittedNetworks):
     module = NGF
+    head = "read"
     reads_edges = False
 
 
@@ -182,7 +183,7 @@ def patches(pack: Pack, width: int, size: int) -> Pack:
     """Every graph as ``width`` vertices without edges, each with the concatenated features of its patch."""
     igraph = _needed("igraph", "PSCN needs igraph", "baselines")
     a = pack.compact().arrays
-    rows: NDArray[Any] = a["features"]
+    rows = pack.features
     _, label = np.unique(rows, axis=0, return_inverse=True)
     label = label.reshape(-1)
     index = np.full((len(pack), width, size), len(rows), dtype=np.int64)
@@ -247,6 +248,7 @@ class PSCN(nn.Module):
 
 class FittedPSCN(FittedNetworks):
     module = PSCN
+    head = "read"
     reads_edges = False
 
     @staticmethod
@@ -264,7 +266,7 @@ class PatchySAN(NetworkMethod):
     own_recipe = _recipe("pscn", 1e-3, 1e-5)
     own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
-    def preparation(self, graphs: Pack) -> dict[str, Any]:
+    def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         return {"width": max(1, round(float(graphs.sizes.mean()))), "patch": self.patch}
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,6 +294,7 @@ class GIN(nn.Module):
 
 class FittedGIN(FittedNetworks):
     module = GIN
+    head = "read"
     reads_edges = False
 
 
@@ -308,4 +311,4 @@ class GraphIsomorphismNetwork(NetworkMethod):
     own_choices = ({"learning_rate": 1e-3}, {"learning_rate": 3e-3})
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
-        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout}
+        return super().options(graphs, task, chosen, prepared) | {"dropout": chosen.network.dropout or 0.0}

@@ -26,6 +26,9 @@ METHODS: dict[str, str | type[Method]] = {
     "gin": "ccn.methods.references:GraphIsomorphismNetwork",
     **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"),
     "ccn-2-kernel": _KERNELS,
+    "gp": "ccn.methods.gaussian_process:GaussianProcess",
+    "auto": "ccn.methods.stack:Stack",
+    "trees": "ccn.methods.trees:BoostedTrees",
 }
 """The class of each method, or where it is."""
 

@@ -13,24 +13,45 @@ from typing import Any
 
 from ccn.errors import ConfigurationError
 from ccn.methods.registry import METHODS as _REGISTERED
+from ccn.paper.competitors import COMPETITORS
 from ccn.paper.records import METRICS, Key, Record, Status
+from ccn.paper.tasks import ADMET, CLIFFS, OURS, TASKS
 from ccn.version import __version__
 
-__all__ = ["FLOOR", "METHODS", "RANDOM_NETWORKS", "SPLITS", "TABLES", "WL_TESTS", "Cell", "cells", "parse_methods"]
+__all__ = [
+    "CONTENDERS",
+    "FLOOR",
+    "METHODS",
+    "RANDOM_NETWORKS",
+    "SEEDS",
+    "SPLITS",
+    "TABLES",
+    "WL_TESTS",
+    "Cell",
+    "cells",
+    "parse_methods",
+]
 
 SPLITS = 10
 """Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
+SEEDS = 5
+"""Splits of the tasks on molecules, which are seeds: their test parts are fixed."""
 TABLES: dict[str, tuple[str, ...]] = {
     "kernels": ("MUTAG", "PTC_MR", "PTC", "NCI1", "NCI109"),
     "hcep": ("HCEP",),
     "qm9": ("QM9",),
     "expressivity": ("BREC basic", "BREC regular", "BREC extension", "circular skip links", "strongly regular"),
+    "admet": ADMET,
+    "cliffs": CLIFFS,
 }
 """The data sets of each table; those of expressivity are sets of pairs of graphs."""
 FLOOR = "floor"
 """A lower bound in place of a method: the least error of any function of the heavy atoms and bonds of QM9."""
-METHODS = tuple(name for name in _REGISTERED if name != "ccn")
+_LATER = ("ccn", "auto", "gp", "trees")  # not in the tables of the paper
+METHODS = tuple(name for name in _REGISTERED if name not in _LATER)
 """The methods in the order of the tables; ``ccn`` is another name of ``ccn-2-default``."""
+CONTENDERS = (*OURS, *COMPETITORS)
+"""The methods on molecules, in the order of the tables."""
 WL_TESTS = ("1-WL", "3-WL")
 RANDOM_NETWORKS = {f"ccn-{order}, {levels} levels": (order, levels) for order in range(4) for levels in range(1, 5)}
 """Order and number of levels of the networks that tell pairs of graphs apart."""
@@ -38,12 +59,13 @@ RANDOM_NETWORKS = {f"ccn-{order}, {levels} levels": (order, levels) for order in
 _QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
 _ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
 _GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
+_GRAPHS |= {name: task.rows for name, task in TASKS.items()}
 # Rough seconds of a cell of 1,000 graphs, of which only the ratios matter; other methods take about 30.
 _SECONDS = {
     1.0: (FLOOR, "ridge"),
     2.0: ("lasso",),
-    150.0: ("forest", "boosting", "multiscale-laplacian", "ngf", "pscn", "gin"),
-    600.0: ("ccn-1", "ccn-2", "ccn-2-default"),
+    150.0: ("forest", "boosting", "multiscale-laplacian", "ngf", "pscn", "gin", "maplight", "auto"),
+    600.0: ("ccn-1", "ccn-2", "ccn-2-default", "chemprop"),
     6000.0: ("ccn-3-default",),
 }
 
@@ -65,7 +87,7 @@ class Cell:
 
     @property
     def metric(self) -> str:
-        return METRICS[self.table]
+        return METRICS[self.dataset if self.dataset in TASKS else self.table]
 
     @property
     def cost(self) -> float:
@@ -95,7 +117,8 @@ def cells(
     Args:
         name: of the table or data set, in upper or lower case.
         methods: by default those of the table.
-        splits: by default the first ten of the data sets of graph kernels, which have more, and the only one of others.
+        splits: by default the first ten of the data sets of graph kernels and five seeds of the tasks on molecules,
+            which have more, and the only one of others.
         seed: is added to the number of the split.
         options: of methods, by their names.
 
@@ -111,8 +134,8 @@ def cells(
     ]
     if not made:
         raise ConfigurationError(
-            f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, and other "
-            "data sets have split 0 only"
+            f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, admet and "
+            "cliffs, and other data sets have split 0 only"
         )
     return sorted(made, key=lambda cell: cell.cost)
 
@@ -123,9 +146,10 @@ def parse_methods(text: str) -> list[str]:
 
 
 def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
-    if table != "kernels":
+    usual = {"kernels": SPLITS, "admet": SEEDS, "cliffs": SEEDS}.get(table)
+    if usual is None:
         return [0] if wanted is None or 0 in wanted else []
-    return range(SPLITS) if wanted is None else [i for i in wanted if i >= 0]
+    return range(usual) if wanted is None else [i for i in wanted if i >= 0]
 
 
 def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
@@ -154,5 +178,7 @@ def _methods(dataset: str) -> list[str]:
     """All methods that can run on a data set."""
     if dataset in TABLES["expressivity"]:
         return [*WL_TESTS, *RANDOM_NETWORKS]
+    if dataset in TASKS:
+        return list(CONTENDERS)
     found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]
     return [*found, FLOOR] if dataset == "QM9" else found

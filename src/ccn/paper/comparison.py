@@ -20,7 +20,22 @@ from ccn.errors import ConfigurationError
 from ccn.paper.cells import FLOOR, METHODS
 from ccn.paper.records import Record
 
-__all__ = ["LEVEL", "MISSING", "Figure", "Quoted", "Table", "compare", "corrected_t_test", "paper_notes", "quoted"]
+__all__ = [
+    "LEVEL",
+    "MISSING",
+    "Better",
+    "Figure",
+    "Quoted",
+    "Table",
+    "columns",
+    "compare",
+    "corrected_t_test",
+    "paper_notes",
+    "quoted",
+]
+
+Better = Callable[[Iterable[float]], float]
+"""``min`` or ``max``: which of several values is the best."""
 
 LEVEL = 0.05
 """Significance level."""
@@ -89,6 +104,7 @@ class Table:
         figures: by (item, method).
         across: methods are columns and items rows, rather than the other way round.
         labels: of items and methods, where they differ from their names.
+        references: methods that have published figures only; their figures are columns of a table across.
         notes: printed below the table.
     """
 
@@ -100,6 +116,7 @@ class Table:
     figures: Mapping[tuple[str, str], Figure] = field(default_factory=dict)
     across: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -119,7 +136,8 @@ def _paper() -> dict[str, Any]:
 
 
 def quoted(table: str, method: str, item: str) -> Quoted | None:
-    """The paper's figure in a table (``kernels``, ``hcep``, ``qm9-mae`` or ``qm9-rmse``), by our name of the method.
+    """The paper's figure in a table (``kernels``, ``hcep``, ``qm9-mae`` or ``qm9-rmse``), by our name of the method;
+    for ``admet``, ``cliffs`` and ``cliffs-only`` a figure published elsewhere, by its column.
 
     Example:
         >>> quoted("kernels", "wl", "MUTAG")
@@ -134,6 +152,11 @@ def quoted(table: str, method: str, item: str) -> Quoted | None:
         return Quoted(text)
 
 
+def columns(table: str) -> tuple[str, ...]:
+    """The methods that have published figures in a table."""
+    return tuple(_paper()[table])
+
+
 def paper_notes(table: str) -> tuple[str, ...]:
     """Notes on the paper's figures in a table; those of ``qm9`` are for both metrics."""
     return tuple(_paper()["notes"].get(table, ()))
@@ -143,8 +166,11 @@ def compare(
     records: Mapping[str, Sequence[Record]],
     values: Callable[[Record], Mapping[str, float]],
     quoted: Callable[[str, str], Quoted | None],
-    better: Callable[[Iterable[float]], float],
+    better: Better | Mapping[str, Better],
     splits: int = 1,
+    *,
+    order: Sequence[str] = METHODS,
+    tested: bool = True,
 ) -> tuple[tuple[str, ...], dict[tuple[str, str], Figure]]:
     """The methods that we or the paper have figures of, in order, and all figures by item and method.
 
@@ -152,12 +178,14 @@ def compare(
         records: of each item.
         values: from the record of a cell that is done to its figures by item.
         quoted: from method and item to the paper's figure.
-        better: ``min`` or ``max``.
+        better: ``min`` or ``max``, of all items or by item.
         splits: how many there should be, at least.
+        order: of the methods that are known.
+        tested: mark those that are not significantly worse than the best.
     """
     ran = dict.fromkeys(r.method for of_item in records.values() for r in of_item)
-    known = [m for m in METHODS if m in ran or any(quoted(m, item) for item in records)]
-    methods = (*known, *sorted(ran.keys() - {*METHODS, FLOOR}), *(ran.keys() & {FLOOR}))
+    known = [m for m in order if m in ran or any(quoted(m, item) for item in records)]
+    methods = (*known, *sorted(ran.keys() - {*order, FLOOR}), *(ran.keys() & {FLOOR}))
     figures: dict[tuple[str, str], Figure] = {}
     for item, of_item in records.items():
         most = max([splits, *(r.split + 1 for r in of_item)])
@@ -172,11 +200,12 @@ def compare(
                 failures=sum(r.status == "failed" for r in of_method),
                 quoted=quoted(method, item),
             )
-        figures |= {(item, method): figure for method, figure in _marked(row, better).items()}
+        by = better[item] if isinstance(better, Mapping) else better
+        figures |= {(item, method): figure for method, figure in _marked(row, by, tested).items()}
     return methods, figures
 
 
-def _marked(row: Mapping[str, Figure], better: Callable[[Iterable[float]], float]) -> dict[str, Figure]:
+def _marked(row: Mapping[str, Figure], better: Better, tested: bool) -> dict[str, Figure]:
     """The figures of an item with the best marked, and those that are not significantly worse."""
     competing = {name: f for name, f in row.items() if name != FLOOR and f.values}
     most = max((len(f.values) for f in competing.values()), default=0)
@@ -187,7 +216,7 @@ def _marked(row: Mapping[str, Figure], better: Callable[[Iterable[float]], float
     best = {name for name, mean in means.items() if math.isclose(mean, top, rel_tol=_ROUNDING)}
     out = dict(row)
     for name in means:
-        close = name not in best and all(_not_worse(row[name], row[champion]) for champion in best)
+        close = tested and name not in best and all(_not_worse(row[name], row[champion]) for champion in best)
         out[name] = replace(row[name], best=name in best, close=close)
     return out
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ccn.errors import DataError, DependencyError, FileError
+from ccn.files import write_figure
 from ccn.paper.comparison import MISSING, Table
 from ccn.reports.markup import Bold, csv_text, latex, latex_escaped, markdown
 
@@ -86,7 +87,14 @@ def draw(table: Table, path: Path) -> Path:
         _dots(axis, [(f.mean, f.deviation) for f in figures], "ours", color="tab:blue", shift=0.12)
         if any(f.quoted for f in table.figures.values()):
             quoted = [(None, None) if f.quoted is None else (f.quoted.value, f.quoted.deviation) for f in figures]
-            _dots(axis, quoted, "paper", color="tab:orange", shift=-0.12, markerfacecolor="white")
+            _dots(
+                axis,
+                quoted,
+                "published" if table.references else "paper",
+                color="tab:orange",
+                shift=-0.12,
+                markerfacecolor="white",
+            )
         axis.set_title(table.label(item), fontsize=9)
         axis.set_yticks(range(len(table.methods)), [table.label(m) for m in table.methods], fontsize=8)
         axis.tick_params(axis="x", labelsize=8)
@@ -97,7 +105,7 @@ def draw(table: Table, path: Path) -> Path:
     canvas.suptitle(table.title, fontsize=10)
     handles, labels = axes[0].get_legend_handles_labels()
     canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    canvas.savefig(path, dpi=150)
+    write_figure(path, canvas)
     return path
 
 
@@ -113,8 +121,8 @@ def _grid(table: Table) -> tuple[list[str], list[list[str]]]:
     """Head and rows; the paper's column stands beside ours where the paper has any figure of it."""
     columns, rows = (table.methods, table.items) if table.across else (table.items, table.methods)
     at = {(key if table.across else key[::-1]): figure for key, figure in table.figures.items()}
-    beside = {column for column in columns if any(at[row, column].quoted for row in rows)}
-    head = ["target" if table.across else "method"]
+    beside = {c for c in columns if c not in table.references and any(at[row, c].quoted for row in rows)}
+    head = ["task" if table.references else "target" if table.across else "method"]
     for column in columns:
         head += [table.label(column), *["paper"] * (column in beside)]
     lines = []
@@ -122,9 +130,10 @@ def _grid(table: Table) -> tuple[list[str], list[list[str]]]:
         line = [table.label(row)]
         for column in columns:
             f = at[row, column]
-            text = f.text(table.form)
-            line.append(Bold(text) if f.best else text + "†" * f.close)
-            if column in beside:
+            if column not in table.references:
+                text = f.text(table.form)
+                line.append(Bold(text) if f.best else text + "†" * f.close)
+            if column in beside or column in table.references:
                 line.append(MISSING if f.quoted is None else f.quoted.text)
         lines.append(line)
     return head, lines

@@ -7,9 +7,9 @@ from typing import Any
 
 from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
-from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, recipe, to_dict
+from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Recipe, recipe, to_dict
 
-__all__ = ["fewer_rows", "marks", "settings", "timeouts"]
+__all__ = ["fewer_rows", "looks", "marks", "settings", "timeouts"]
 
 
 def marks(figures: Iterable[Figure]) -> list[str]:
@@ -62,6 +62,20 @@ def fewer_rows(records: Sequence[Record], methods: Sequence[str]) -> tuple[dict[
     return labels, [f"Training rows, unless noted otherwise: {most:,}."] if labels else []
 
 
+def looks(history: Iterable[Record]) -> list[str]:
+    """How often test parts that are fixed were looked at, by day and version, also by cells that were run again."""
+    counted: dict[tuple[str, str], dict[str, int]] = {}
+    for r in history:
+        if r.status == "done":
+            of = counted.setdefault((r.details["date"], r.version), {})
+            of[r.method] = of.get(r.method, 0) + 1
+    return [
+        f"Looks at the test parts on {day}, ccn {version}: {sum(of.values())} cells "
+        f"({', '.join(f'{method} {count}' for method, count in of.items())})."
+        for (day, version), of in sorted(counted.items())
+    ]
+
+
 def _time(seconds: float) -> str:
     return f"{seconds:.3g} seconds" if seconds < 60 else f"{seconds / 60:.3g} minutes"
 
@@ -106,14 +120,20 @@ def _earlier(r: Record) -> str:
     then = r.config.get("recipe", {})
     if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
         return ""
-    given = {"order", *(r.config.get("options", {}).get("settings") or {})}
+    then = {
+        section: {**values, **then[section]} for section, values in to_dict(Recipe()).items() if section in SECTIONS
+    }
+    given = {"order", "rising", *(r.config.get("options", {}).get("settings") or {})}
     given |= {"least_steps"} if "epochs" in given else set()
     now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
     return ", ".join(
         f"{field} {then[section].get(field, 'none')}"
         for section in SECTIONS
         for field in dict.fromkeys((*now[section], *then[section]))
-        if field not in given and now[section].get(field) != then[section].get(field)
+        # A record without a field that is never None is older than the field, whose default is what there was.
+        if (field in then[section] or getattr(SECTIONS[section](), field) is None)
+        and field not in given
+        and now[section].get(field) != then[section].get(field)
     )
 
 

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ccn.errors import FileError
 from ccn.files import json_safe, lock
+from ccn.paper.tasks import CLIFF_RMSE, TASKS
 
-__all__ = ["METRICS", "Key", "Record", "Status", "append", "newest", "read"]
+__all__ = ["METRICS", "Key", "Record", "Status", "append", "history", "latest", "newest", "read"]
 
 Key = tuple[str, str, int]
 Status = Literal["done", "timeout", "failed"]
 METRICS = {"kernels": "accuracy", "hcep": "mae", "qm9": "scaled mae", "expressivity": "pairs"}
-"""The metric of each table."""
+METRICS |= {name: task.metric for name, task in TASKS.items()}
+"""The metric of each table, and of each task on molecules."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Record:
         seconds: of fitting and predicting.
         version: of ccn.
         config: the resolved settings, what was chosen on validation, the number of training rows.
-        details: figures of each target, or the error of a cell that failed.
+        details: figures of each target, or the error of a cell that failed; of a task on molecules all metrics on the
+            test rows, the processor time in seconds and the date.
     """
 
     dataset: str
@@ -71,14 +74,23 @@ def append(path: Path, record: Record) -> None:
         os.fsync(file.fileno())
 
 
+def history(results: Path) -> list[Record]:
+    """All records in the ``.jsonl`` files below a folder, replaced ones too."""
+    return [record for path in sorted(results.rglob("*.jsonl")) for record in _records(path)]
+
+
+def latest(records: Iterable[Record]) -> list[Record]:
+    """The newest record of every cell."""
+    found: dict[Key, Record] = {}
+    for record in records:
+        found.pop(record.key, None)
+        found[record.key] = record
+    return list(found.values())
+
+
 def read(results: Path) -> list[Record]:
     """The newest record of every cell, from all ``.jsonl`` files below a folder."""
-    found: dict[Key, Record] = {}
-    for path in sorted(results.rglob("*.jsonl")):
-        for record in _records(path):
-            found.pop(record.key, None)
-            found[record.key] = record
-    return list(found.values())
+    return latest(history(results))
 
 
 def newest(path: Path, key: Key) -> Record | None:
@@ -117,12 +129,16 @@ def _checks(record: Record) -> dict[str, bool]:
         "test": record.test is None or _number(record.test),
         "status": record.status in get_args(Status),
         "metric": record.metric in METRICS.values()
-        and METRICS.get(str(record.dataset).lower(), record.metric) == record.metric,
+        and METRICS.get(_key(str(record.dataset)), record.metric) == record.metric,
         "seconds": _number(record.seconds) and record.seconds >= 0,
         "config": _valid_config(record.config),
-        "details": isinstance(record.details, dict)
-        and (record.status != "done" or _valid_details(record.metric, record.details)),
+        "details": isinstance(record.details, dict) and (record.status != "done" or _valid_details(record)),
     }
+
+
+def _key(dataset: str) -> str:
+    """By which the metric of a data set is found: its own name, or that of its table."""
+    return dataset if dataset in TASKS else dataset.lower()
 
 
 def _valid_config(config: Any) -> bool:
@@ -136,8 +152,18 @@ def _valid_config(config: Any) -> bool:
     return all(isinstance(part, dict) for part in parts) and _number(recipe.get("training", {}).get("members", 1))
 
 
-def _valid_details(metric: str, details: Mapping[str, Any]) -> bool:
+def _valid_details(record: Record) -> bool:
     """Whether the details of a cell that is done, if there are any, are the figures that belong to its metric."""
+    metric, details = record.metric, record.details
+    if str(record.dataset) in TASKS:
+        measured: Any = details.get("metrics")
+        needed = (metric, CLIFF_RMSE) if TASKS[record.dataset].cliffs else (metric,)
+        return (
+            isinstance(measured, dict)
+            and all(name in measured and (measured[name] is None or _number(measured[name])) for name in needed)
+            and _number(details.get("processor_seconds"))
+            and isinstance(details.get("date"), str)
+        )
     if metric == "accuracy" or not details:
         return True
     if metric == "pairs":

@@ -189,6 +189,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,
+            start_new_session=True,  # a group of its own, so that what a cell has started ends with it
             env=os.environ | dict.fromkeys(names, str(threads)),
         )
 
@@ -200,7 +201,7 @@ class _Process:
 
         def end() -> None:
             timed_out.set()
-            self.process.kill()
+            self._kill()
 
         timer = threading.Timer(limit or 0.0, end)
         began = time.monotonic()
@@ -230,8 +231,15 @@ class _Process:
         last = self.errors.read().decode(errors="replace").strip().splitlines()[-1:]
         return ": ".join([f"the process ended with code {code}, perhaps for lack of memory", *last])
 
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            if hasattr(os, "killpg"):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+
     def end(self) -> None:
-        self.process.kill()
+        self._kill()
         self.process.wait()
         for file in (self.process.stdin, self.process.stdout, self.errors):
             if file is not None:
@@ -274,6 +282,8 @@ def _serve(threads: int) -> None:
     def listen() -> None:
         for line in sys.stdin:
             lines.put(line)
+        if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)  # this process, and what its cell has started
         os._exit(0)
 
     def answer(line: str) -> None:

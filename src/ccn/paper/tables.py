@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import fsum
 from statistics import fmean
+from typing import Any
 
 from ccn.errors import ConfigurationError
+from ccn.learning.metrics import LABELS, SMALLER
 from ccn.paper import notes
-from ccn.paper.cells import FLOOR, SPLITS, TABLES
-from ccn.paper.comparison import Quoted, Table, compare, paper_notes, quoted
-from ccn.paper.records import Record
+from ccn.paper.cells import CONTENDERS, FLOOR, SEEDS, SPLITS, TABLES
+from ccn.paper.comparison import Better, Figure, Quoted, Table, columns, compare, paper_notes, quoted
+from ccn.paper.records import Record, latest
+from ccn.paper.tasks import CLIFF_RMSE, OURS, TASKS
 
 __all__ = ["NAMES", "table"]
 
 _TABLE_OF = {dataset.lower(): name for name, datasets in TABLES.items() for dataset in datasets}
 _BREC = TABLES["expressivity"][:3]
+_SEEDS = "mean ± standard deviation over seeds; the test part is fixed."
 
 
 def table(name: str, records: Iterable[Record]) -> Table:
-    """A table by its name or that of one of its data sets, from what is recorded so far."""
+    """A table by its name or that of one of its data sets, from what is recorded so far; the newest of a cell counts,
+    and earlier ones only where looks at test parts are.
+    """
     known = _TABLE_OF.get(name.lower(), name.lower())
     if known not in _TABLES:
         raise ConfigurationError(f"{name!r} is not a table; choose from {', '.join(NAMES)}")
     datasets = TABLES[known.partition("-")[0]]
-    return _TABLES[known]([r for r in records if r.dataset in datasets])
+    of_table = [r for r in records if r.dataset in datasets]
+    made = _TABLES[known](latest(of_table))
+    looks = notes.looks(of_table) if known in ("admet", "cliffs") else []
+    return replace(made, notes=(*made.notes, *looks))
 
 
 def _kernels(records: Sequence[Record]) -> Table:
@@ -128,6 +137,86 @@ def _expressivity(records: Sequence[Record]) -> Table:
     return _filled(empty, items, partial(_test, 1), max)
 
 
+def _admet(records: Sequence[Record]) -> Table:
+    labels = {task: f"{task} ({LABELS[TASKS[task].metric]})" for task in TABLES["admet"]}
+    better = {task: min if TASKS[task].metric in SMALLER else max for task in labels}
+    title = f"Tasks of the ADMET group of TDC, {_SEEDS}"
+    empty = Table("admet", title, ".3f", labels=labels, notes=paper_notes("admet"))
+    return _tasks(empty, records, partial(_test, 1), better)
+
+
+def _cliffs(name: str, metric: str, rows: str, records: Sequence[Record]) -> Table:
+    def values(r: Record) -> dict[str, float]:
+        value = r.details["metrics"][metric]
+        return {} if value is None else {r.dataset: value}
+
+    empty = Table(name, f"RMSE on {rows} of assays of MoleculeACE, {_SEEDS}", ".3f", notes=paper_notes("cliffs"))
+    return _tasks(empty, records, values, dict.fromkeys(TABLES["cliffs"], min), averaged=True)
+
+
+def _tasks(
+    empty: Table,
+    records: Sequence[Record],
+    values: Callable[[Record], Mapping[str, float]],
+    better: Mapping[str, Better],
+    averaged: bool = False,
+) -> Table:
+    """Tasks as rows with published figures; then the mean, if asked for, the mean rank and the time of the methods that
+    have all tasks, and notes that say how often ours are better than others.
+    """
+    references, of = columns(empty.name), _by_dataset(records, better)
+    how: dict[str, Any] = {"order": (*CONTENDERS, *references), "tested": False}
+    made = _filled(empty, of, values, better, partial(quoted, empty.name), SEEDS, **how)
+    made = replace(made, across=True, references=references)
+    value = {key: f.quoted.value if f.quoted else f.mean for key, f in made.figures.items()}
+
+    def better_on(one: str, other: str, ties: float) -> Iterator[float]:
+        """On each task that both have, 1 where one is better than the other, ``ties`` where they are equal."""
+        for item, by in better.items():
+            a, b = value[item, one], value[item, other]
+            if a is not None and b is not None:
+                yield ties if a == b else float(by((a, b)) == a)
+
+    said = []
+    for rival in (m for m in made.methods if m not in OURS or OURS[m].method != m):
+        wins = {m: list(better_on(m, rival, float(rival in references))) for m in made.methods if m in OURS}
+        counts = [f"{m} on {sum(w):.0f} of {len(w)}" for m, w in wins.items() if w and m != rival]
+        than = "At or past" if rival in references else "Better than"
+        said += [f"{than} {rival}: {', '.join(counts)}."] if counts else []
+    whole = [m for m in made.methods if m not in references and all(value[item, m] is not None for item in better)]
+    if averaged:
+        means = {m: fmean(value[item, m] or 0 for item in better) for m in (*whole, *references)}
+        made = _with_row(made, "mean", means)
+    beaten = {m: sum(sum(better_on(other, m, 0.5)) for other in whole if other != m) for m in whole}
+    made = _with_row(made, "mean rank", {m: 1 + count / len(better) for m, count in beaten.items()})
+    minutes = {
+        m: sum(fmean(_minutes(r) for r in of[item] if (r.method, r.status) == (m, "done")) for item in better)
+        for m in whole
+    }
+    made = _with_row(made, "processor minutes, all tasks", minutes)
+    return replace(made, notes=(*made.notes, *said))
+
+
+def _minutes(r: Record) -> float:
+    seconds: float = r.details["processor_seconds"]
+    return seconds / 60
+
+
+def _with_row(made: Table, item: str, values: Mapping[str, float]) -> Table:
+    """The table with a row of figures, of which the least is the best."""
+    ours = {m: v for m, v in values.items() if m not in made.references}
+    said = {m: Quoted(f"{v:{made.form}}", v) for m, v in values.items() if m in made.references}
+    row = {
+        (item, m): Figure(
+            values={0: ours[m]} if m in ours else {},
+            quoted=said.get(m),
+            best=m in ours and ours[m] == min(ours.values()),
+        )
+        for m in made.methods
+    }
+    return replace(made, items=(*made.items, item), figures={**made.figures, **row})
+
+
 _TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
     "kernels": _kernels,
     "kernels-more": _more_splits,
@@ -136,6 +225,9 @@ _TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
     "qm9-rmse": partial(_qm9, "qm9-rmse", "rmse", True),
     "qm9-units": partial(_qm9, "qm9-units", "mae", False),
     "expressivity": _expressivity,
+    "admet": _admet,
+    "cliffs": partial(_cliffs, "cliffs", "rmse", "the test part"),
+    "cliffs-only": partial(_cliffs, "cliffs-only", CLIFF_RMSE, "the test rows that are part of an activity cliff"),
 }
 NAMES = tuple(_TABLES)
 """The tables."""
@@ -149,12 +241,13 @@ def _filled(
     empty: Table,
     records: Mapping[str, Sequence[Record]],
     values: Callable[[Record], Mapping[str, float]],
-    better: Callable[[Iterable[float]], float],
+    better: Better | Mapping[str, Better],
     quoted: Callable[[str, str], Quoted | None] = _nothing,
     splits: int = 1,
+    **how: Any,
 ) -> Table:
-    """The table with its figures and further notes; ``records`` are those of each item."""
-    methods, figures = compare(records, values, quoted, better, splits)
+    """The table with its figures and further notes; ``records`` are those of each item, ``how`` is for ``compare``."""
+    methods, figures = compare(records, values, quoted, better, splits, **how)
     every = list({id(r): r for of_item in records.values() for r in of_item}.values())
     fewer, rows = notes.fewer_rows(every, methods)
     said = [*notes.marks(figures.values()), *notes.timeouts(every), *notes.settings(every, methods), *rows]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ccn.files import write_figure
+from ccn.learning.metrics import LABELS
 from ccn.learning.task import Floats, Task
 from ccn.methods.registry import make_method
 from ccn.reports.markup import markdown
@@ -19,10 +21,25 @@ if TYPE_CHECKING:
     from ccn.learning.model import Model
     from ccn.runs.config import Config
 
-__all__ = ["draw_run", "figure", "metrics_rows", "report"]
+__all__ = [
+    "censored_text",
+    "crossed_rows",
+    "draw_run",
+    "figure",
+    "leaderboard_rows",
+    "metrics_rows",
+    "overlap_text",
+    "replicates_text",
+    "report",
+]
 
-_NAMES = {"mae": "MAE", "rmse": "RMSE", "r2": "R2", "roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "mcc": "MCC"}
-_ENDS = {"epochs": "all", "patience": "stopped early", "time limit": "stopped by the time limit"}
+_NEW = "new molecules"
+_ENDS = {
+    "epochs": "all",
+    "patience": "stopped early",
+    "time limit": "stopped by the time limit",
+    "validation loss rose": "stopped, since the validation loss rose",
+}
 
 
 def figure(value: float | None) -> str:
@@ -30,11 +47,85 @@ def figure(value: float | None) -> str:
     return "-" if value is None or not math.isfinite(value) else f"{value:.4g}"
 
 
-def metrics_rows(found: Mapping[str, Mapping[str, float]]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a table of metrics: one row per metric, one column per part."""
-    parts = [part for part in found if part != "calibration"]  # used for the intervals only
-    names = list(next(iter(found.values()), {}))
-    return ["", *parts], [[_NAMES.get(n, n), *(figure(found[p].get(n)) for p in parts)] for n in names]
+def metrics_rows(
+    found: Mapping[str, Mapping[str, float]], overlap: Mapping[str, Any] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of metrics: one row per metric, one column per part.
+
+    With the ``overlap`` of the parts (:meth:`ccn.learning.model.Model.overlap`), a part that has any gets a second
+    column, without it.
+    """
+    columns: dict[str, Mapping[str, float]] = {}
+    for part, values in found.items():
+        if part != "calibration":  # used for the intervals only
+            columns[part] = values
+            without = ((overlap or {}).get(part) or {}).get("without")
+            if without:
+                columns[f"{part}, {_NEW}" if part else _NEW] = without["metrics"]
+    if len(columns) > 1 and "" in columns:
+        columns = {part or "all rows": values for part, values in columns.items()}
+    names = list(next(iter(columns.values()), {}))
+    return ["", *columns], [[LABELS.get(n, n), *(figure(c.get(n)) for c in columns.values())] for n in names]
+
+
+def leaderboard_rows(board: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the members of a stack: their metrics, weights and processor time."""
+    names = list(board[0]["metrics"])
+    rows = []
+    for row in board:
+        weight, seconds = ("" if row.get(key) is None else figure(row[key]) for key in ("weight", "seconds"))
+        rows.append([row["method"], *(figure(row["metrics"][n]) for n in names), weight, seconds])
+    return ["", *(LABELS.get(n, n) for n in names), "weight", "seconds"], rows
+
+
+def overlap_text(found: Mapping[str, Any] | None, rows: int, where: str = "") -> str:
+    """One sentence on the rows whose molecules the model was made with; ``where`` says of which part they are."""
+    if found is None:
+        return "Whether the model was trained on any of these rows is unknown: its file has no hashes of molecules."
+    there = {part: found[part] for part in ("train", "validation") if found.get(part)}
+    more = "" if found["exact"] else " There may be more: another version of RDKit wrote the SMILES of training."
+    if not there:
+        return f"No molecule of the {rows:,} {where}rows was used in training.{more}"
+    counts, kept = ", ".join(f"{part} {count:,}" for part, count in there.items()), found["without"]["rows"]
+    interval = (found["without"]["interval"] if kept else None) or {}
+    covered = (
+        f"; intervals covered {100 * interval['coverage']:.1f} % of their targets" if "coverage" in interval else ""
+    )
+    return (
+        f"{sum(there.values()):,} of the {rows:,} {where}rows are molecules that were used in training ({counts}); the "
+        f"column {_NEW!r} has the metrics of the {kept:,} others{covered}.{more}"
+    )
+
+
+def crossed_rows(found: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a table of the metrics of cross-validation."""
+    names = {
+        "mean": f"mean of {found['folds']} folds",
+        "deviation": "standard deviation",
+        "pooled": "all rows together",
+    }
+    return metrics_rows({title: found[key] for key, title in names.items()})
+
+
+def censored_text(found: Mapping[str, Any]) -> str:
+    """One sentence on the values that are known by a bound alone."""
+    values = ", ".join(f"{name} {count:,}" for name, count in found["values"].items() if count)
+    return (
+        f"Censored values: {values}. Of {found['rows']:,} rows with no others, {found['trained_on']:,} are used as "
+        f"bounds in training and {found['left_out']:,} are left out; metrics and intervals are of exact values."
+    )
+
+
+def replicates_text(found: Mapping[str, Any]) -> str:
+    """One or two sentences on the measurements that were joined and on their spread."""
+    if not found["rows"]:
+        return "Replicates: no molecule has several rows."
+    said = (
+        f"Replicates: {found['rows']:,} rows joined into {found['molecules']:,} molecules ({found['how']}); "
+        f"{found['disagreeing']:,} of these disagree strongly (replicates.csv)."
+    )
+    spread = ", ".join(f"{name} {figure(s)}" for name, s in found["median_spread"].items() if s is not None)
+    return f"{said} Differences below the median spread cannot be resolved: {spread}." if spread else said
 
 
 def report(
@@ -44,26 +135,55 @@ def report(
     sizes = ", ".join(f"{name} {count:,}" for name, count in found["graphs"].items() if count)
     units = dict(zip(data.target_names, data.units or [""] * len(data.target_names), strict=True))
     targets = ", ".join(f"{name} ({unit})" if unit else name for name, unit in units.items())
+    crossed, tested = found.get("cross_validation"), "the test part was used once, for the metrics below"
+    if crossed:
+        tested = (
+            f"there is no test part: in each of {crossed['folds']} folds, a model that was fitted on the other rows "
+            "predicted those of the fold (predictions.csv), and the model of this run was then fitted on all rows"
+        )
+        if before := crossed.get("seen_before"):
+            tested += (
+                f". {before:,} of the rows are molecules that the model it started from has seen: their predictions "
+                "are better than those of new ones"
+            )
+    shown = metrics_rows(found["metrics"], found["overlap"])
     parts = [
         f"# {targets} from {data.name}",
         f"Task: {found['task']}. Data: {data}.",
-        f"Rows: {sizes}. Choices were made on the validation part; the test part was used once, for the metrics below.",
+        f"Rows: {sizes}. Choices were made on the validation part; {tested}.",
         "## Metrics",
-        markdown(*metrics_rows(found["metrics"])),
+        *([markdown(*crossed_rows(crossed))] if crossed else []),
+        *([markdown(*shown)] if shown[1] else []),
     ]
+    if board := model.about.get("leaderboard"):
+        parts += ["Members, on rows that they were not fitted on:", markdown(*leaderboard_rows(board))]
+    parts += [f"Warning: {line}." for line in found["warnings"]]
+    if found["overlap"] is None:
+        parts.append("Rows of one structure in two parts are not recognised: the graphs are not molecules.")
+    if found.get("censored"):
+        parts.append(censored_text(found["censored"]))
+    if found.get("replicates"):
+        parts.append(replicates_text(found["replicates"]))
+    if found["shared_molecules"]:
+        parts.append(f"Molecules in more than one part of the split: {found['shared_molecules']:,}.")
+    for part, same in (found["overlap"] or {}).items():
+        if "without" in same:
+            parts.append(overlap_text(same, found["graphs"][part], f"{part} "))
     if drawn:
         parts.append("![losses, and predictions on the test part](report.png)")
-    interval = found.get("interval")
-    if interval:
+    interval = found.get("interval") or {}
+    if "reason" in interval:
+        parts.append(f"No intervals: {interval['reason']}.")
+    elif interval:
         width = ", ".join(f"{name} {figure(w)}" for name, w in interval["mean_width"].items())
         parts.append(
             f"{100 * interval['level']:.0f} % intervals covered {100 * interval['coverage']:.1f} % of the targets of "
             f"{interval['rows']} test rows; mean width: {width}."
         )
-    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * bool(interval)
+    predict = f"ccn predict {folder.name} new.csv -o predictions.csv" + " --interval 0.9" * ("coverage" in interval)
     parts += [
         "## Training",
-        f"{_made(model, found, config)}; seed {config.seed}; {found['seconds']:.0f} s.",
+        f"{_made(model, found, config)}{_scaled(model.task)}; seed {config.seed}; {found['seconds']:.0f} s.",
         "All settings: config.toml. To repeat the run: `ccn train --config config.toml --output another`.",
         "## Usage",
         f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
@@ -74,7 +194,9 @@ def report(
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
     """The method, what it chose, and how the training of its networks ended."""
     chosen = {", ".join(f"{k} {v}" for k, v in one.items()) for one in model.about["chosen"] if one}
-    said = f"Method {config.method}" + "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
+    begun = model.about.get("from")
+    said = f"Method {config.method}" + (f", from the model {begun['sha256'][:16]}" if begun else "")
+    said += "".join(f"; chosen by validation: {c}" for c in sorted(chosen))
     if not found["members"]:
         return said
     n, members = config.recipe.network, len(found["members"])
@@ -85,6 +207,13 @@ def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
         f"{m['epochs']} epochs ({_ENDS[m['ended']]}), epoch {m['best_epoch']} kept" for m in found["members"]
     )
     return f"{said}; recipe {config.recipe.name}{network}; {members} member{'s' * (members > 1)}, {ended}"
+
+
+def _scaled(task: Task) -> str:
+    """The scale on which targets were fitted, if it is not linear."""
+    shapes = () if task.scale is None or not task.scale.bends else task.scale.shapes
+    said = ", ".join(f"{name} {shape}" for name, shape in zip(task.targets, shapes, strict=False))
+    return f"; fitted on the scale: {said}" * bool(said)
 
 
 def draw_run(
@@ -116,7 +245,7 @@ def draw_run(
             guess = p.argmax(axis=1) if p.ndim == 2 else (p > 0.5).astype(int)
             _confusion(panel, y.astype(int), guess, [str(c) for c in task.classes])
         panel.set_title(f"{name}, test part")
-    figure.savefig(path, dpi=120)
+    write_figure(path, figure, dpi=120)
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def _cells(model: Model, predicted: Prediction, interval: float | None) -> list[
 
 
 def _numbers(values: Iterable[float]) -> list[str]:
-    return [f"{v:.7g}" for v in values]  # the digits of float32
+    return [f"{v:.7g}" if isfinite(v) else "" for v in values]  # the digits of float32
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Question:
             numbers = model.task.kind == "regression"
             why = "no rows were left for calibration" if numbers else "classes have probabilities instead"
             raise ConfigurationError(f"--interval {self.interval}: this model has no calibrated intervals; {why}")
-        model.calibration.half_width(self.interval, np.zeros((1, len(model.task.targets))))
+        model.check_interval(self.interval)
 
     def names(self, model: Model) -> tuple[str, ...]:
         """The columns that are added to a row."""

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ccn.datasets import Dataset, load, options_of
+from ccn.datasets.dealing import groups_of, join_groups, scaffold_groups
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
+from ccn.datasets.replicates import join
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
-from ccn.learning.examples import Examples, labelled
+from ccn.graphs.ragged import Int
+from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
-__all__ = ["divide", "read_data", "read_source"]
+__all__ = ["divide", "divide_folds", "examples_of", "read_data", "read_source", "shared_molecules"]
 
 _ALL = "all"
 _SHOWN = 20  # columns that an error lists
@@ -24,8 +29,11 @@ _SHOWN = 20  # columns that an error lists
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
     d, f = config.data, config.recipe.features
-    how = {name: getattr(d, name) for name in (*COLUMN_OPTIONS, "task") if name != "target_columns"}
+    names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms", "standardise")
+    how = {name: getattr(d, name) or None for name in names if name != "target_columns"}
     targets = _targets(config)
+    if d.replicates != "keep" and "contradictions" in options_of(config.source):
+        how["contradictions"] = False  # they are what is joined
     data = read_source(config.source, targets, (f.molecules, f.hydrogens), strict=d.strict, **how)
     if targets and not d.target_columns:
         only = f"the only candidate for a target is {targets[0]!r}"
@@ -44,7 +52,7 @@ def read_data(config: Config) -> Dataset:
             f"{config.source}: several targets of classes are labels, which must be 0 or 1, not "
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
-    return data
+    return data if d.replicates == "keep" else join(data, d.replicates)
 
 
 def _targets(config: Config) -> tuple[str, ...]:
@@ -58,7 +66,7 @@ def _targets(config: Config) -> tuple[str, ...]:
         return named
     if "target_columns" not in options_of(source):
         return ()
-    table = open_table(source)
+    table = open_table(source, sheet=config.data.sheet)
     if every and _ALL in table.columns:
         return named
     columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}
@@ -89,33 +97,101 @@ def read_source(
 
 
 def divide(data: Dataset, config: Config) -> tuple[Split, Examples]:
-    """The split of the configuration, and the labelled rows of it as examples.
-
-    Half of the validation part of a regression is reserved for calibrating the intervals.
-    """
+    """The split of the configuration, and the labelled rows of it as examples; with folds there is no test part."""
     split = _split(data, config)
-    known = labelled(data.targets)
-    if not known[split.train].any():
+    return split, examples_of(data, split, config)
+
+
+def divide_folds(data: Dataset, config: Config) -> list[Split]:
+    """The folds of the configuration: test parts by its kind of split and, by the same, validation within the rest."""
+    out = []
+    for fold in _drawn(data, config, folds=config.splitting.folds):
+        inner = _drawn(data.subset(fold.train), config, fractions=_without_test(config))[0]
+        out.append(Split(fold.train[inner.train], fold.train[inner.validation], fold.test))
+    return out
+
+
+def examples_of(data: Dataset, split: Split, config: Config) -> Examples:
+    """The labelled rows of a split.
+
+    Half of the validation part of a regression is reserved for calibrating the intervals. With folds, the rest of it is
+    for training where the method needs none. Censored rows are left out where the method cannot use them.
+    """
+    method = config.make(classification=data.task == "classification")
+    if not labelled(data.targets)[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
-    parts = split.labelled(known)
+    parts = with_target(split, data.targets, data.bounds)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
-    return split, replace(Examples.of_dataset(data, parts), class_weight=config.data.class_weight)
+    if config.splitting.folds is not None and not method.validates:
+        train = np.concatenate([parts.train, parts.validation])
+        parts = replace(parts, train=train, validation=train[:0], complete=False)
+    examples = Examples.of_dataset(data, parts)
+    made = replace(examples, class_weight=config.data.class_weight, groups=_fold_groups(data, config, split))
+    return made if method.bounds else made.exact()
+
+
+def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
+    """Rows that folds of the training part keep together, as the split keeps them: scaffolds, groups, molecules.
+
+    A split by column counts as one by scaffold if no scaffold is in two of its parts.
+    """
+    if data.canonical is None:
+        return None if data.groups is None else groups_of(data.groups)
+    scaffolds = scaffold_groups(data.canonical)
+    part = np.zeros(len(data), dtype=np.int64)
+    part[split.test] = 1
+    apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
+    if config.splitting.split == "scaffold" or (apart and len(split.test)):
+        return scaffolds
+    molecules = groups_of(data.canonical)
+    return molecules if data.groups is None else join_groups(molecules, groups_of(data.groups))
+
+
+def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
+    """How many molecules have a target in more than one part of a split, said if there are any; None for other graphs.
+
+    A column, a file of splits or ``duplicates = "ignore"`` may divide them.
+    """
+    if data.canonical is None:
+        return None
+    rows = with_target(split, data.targets, data.bounds).shared(data.canonical).tolist()
+    count = len({data.canonical[i] for i in rows})
+    if count:
+        say(f"molecules in more than one part of the split: {count:,}, in {len(rows):,} rows; the parts are as given")
+    return count
 
 
 def _split(data: Dataset, config: Config) -> Split:
     """A file of splits, a column, or drawn from the seed."""
     s = config.splitting
-    if s.splits_file is not None:
-        return load_splits(s.splits_file, data.pack if data.smiles is None else data.smiles)[0]
+    if s.splits_file is None:
+        return _drawn(data, config, fractions=s.fractions if s.folds is None else _without_test(config))[0]
+    if s.folds is not None:
+        raise ConfigurationError("--folds deals all rows itself; leave out --splits-file")
+    return load_splits(s.splits_file, data.pack if data.smiles is None else data.smiles)[0]
+
+
+def _without_test(config: Config) -> tuple[float, ...]:
+    """The fractions of training and validation, in proportion, with all rows."""
+    both = config.splitting.fractions[:2]
+    if len(both) < 2 or not sum(both):
+        raise ConfigurationError(f"fractions={config.splitting.fractions}: give those of train and validation too")
+    return (both[0] / sum(both), both[1] / sum(both), 0.0)
+
+
+def _drawn(data: Dataset, config: Config, **how: Any) -> list[Split]:
+    """Splits by the configured kind; the options are further ones of :func:`make_splits`."""
+    s = config.splitting
     classes = data.task == "classification" and len(data.target_names) == 1
     kind: Kind = s.split or ("column" if data.splits is not None else "stratified" if classes else "random")
     if kind == "column" and data.splits is None:
         raise ConfigurationError("--split column needs --split-column, the column that says train, val or test")
+    if kind == "column" and s.folds is not None:
+        raise ConfigurationError("--folds deals all rows itself; leave out the split column, or add --split random")
     return make_splits(
         kind,
         len(data),
-        fractions=s.fractions,
         seed=config.seed,
         labels=data.targets if data.task == "classification" else None,
         molecules=data.smiles,
@@ -123,4 +199,5 @@ def _split(data: Dataset, config: Config) -> Split:
         column=data.splits,
         groups=None if config.data.group_column is None else data.groups,
         duplicates=s.duplicates,
-    )[0]
+        **how,
+    )

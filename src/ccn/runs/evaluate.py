@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
 from ccn.errors import ConfigurationError, DataError
-from ccn.learning.model import Model
+from ccn.learning.examples import labelled
+from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.learning.task import Floats
 from ccn.runs.data import read_source
-from ccn.runs.train import coverage
 
 __all__ = ["evaluate_on"]
 
@@ -24,10 +25,14 @@ def evaluate_on(
     *,
     targets: Sequence[str] | None = None,
     smiles_column: str | None = None,
-    level: float = 0.9,
+    sheet: str | None = None,
+    level: float = LEVEL,
     strict: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set, and the number of its rows, the metrics and the coverage of the intervals on it."""
+    """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
+    molecules that the model was made with (:meth:`Model.overlap`). ``censored`` rows, if any, have no exact value in
+    some target and do not count there.
+    """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
         raise ConfigurationError(
@@ -37,15 +42,29 @@ def evaluate_on(
     if "features" in options and inputs.molecules is None:
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
     kind = "regression" if model.task.kind == "regression" else "classification"
-    how = {"smiles_column": smiles_column, "task": kind if "target_columns" in options else None}
+    how: dict[str, Any] = {
+        "smiles_column": smiles_column,
+        "extra_columns": inputs.columns or None,
+        "sheet": sheet,
+        "task": kind if "target_columns" in options else None,
+    }
+    if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
+        how["max_atoms"] = inputs.max_atoms
+    how["standardise"] = inputs.standardise
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     rows = np.flatnonzero(~np.isnan(known).all(axis=1))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     predicted = model.predict(model.inputs.read(data).select(rows))
-    found = {"rows": len(rows), "metrics": model.metrics(known[rows], predicted)}
-    return data, found | {"interval": coverage(model, known[rows], predicted, level)}
+    molecules, known = None if data.canonical is None else data.canonical.select(rows), known[rows]
+    return data, {
+        "rows": len(rows),
+        "metrics": model.metrics(known, predicted),
+        "interval": model.coverage(known, predicted, level),
+        "overlap": model.overlap(molecules, known, predicted, level),
+        **({} if data.bounds is None else {"censored": int(labelled(data.bounds[..., 0]).sum())}),
+    }
 
 
 def _known(model: Model, data: Dataset) -> Floats:

@@ -13,19 +13,23 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 
+from ccn.chemistry.smiles import mol_block
+from ccn.datasets.sheets import MOST_COLUMNS, MOST_ROWS, need_openpyxl, write_sheet
 from ccn.datasets.tables import Chunk, number
 from ccn.errors import ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
 
-__all__ = ["Format", "Output", "array", "json_lines", "parquet", "table"]
+__all__ = ["Format", "Output", "array", "excel", "json_lines", "parquet", "plain", "sdf", "table"]
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,72 @@ def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool
             csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
             for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
         )
-        for (
-            row
-        ) in rows:  # before Python 3.13, the writer does not quote a carriage return, which ends a row for readers
+        # Before Python 3.13, the writer does not quote a carriage return, which ends a row for readers.
+        for row in rows:
             (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
         return text.getvalue().encode("utf-8", "surrogatepass")
 
+    return Format(lines([header]), lambda rows, values, why: lines(_texts(rows, values, why)))
+
+
+def _texts(rows: Chunk, values: Any, why: Sequence[str]) -> list[list[str]]:
+    """The cells of each row, its values and its reason."""
+    if isinstance(values, np.ndarray):
+        blank = [""] * values.shape[1]
+        values = [blank if w else [f"{v:.7g}" for v in row] for row, w in zip(values.tolist(), why, strict=True)]
+    return [[*row.cells, *added, w] for row, added, w in zip(rows, values, why, strict=True)]
+
+
+def excel(header: Sequence[str], path: Path) -> Format:
+    """The same as a table on the sheet of an .xlsx file, which is made at the end."""
+    need_openpyxl(path)
+    if len(header) > MOST_COLUMNS:
+        raise ConfigurationError(f"{path}: a sheet has at most {MOST_COLUMNS:,} columns; write a .csv file instead")
+
+    def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
+
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
-        if isinstance(values, np.ndarray):
-            blank = [""] * values.shape[1]
-            values = [blank if w else [f"{v:.7g}" for v in row] for row, w in zip(values.tolist(), why, strict=True)]
-        return lines([[*row.cells, *added, w] for row, added, w in zip(rows, values, why, strict=True)])
+        if rows[-1].number >= MOST_ROWS:
+            raise ConfigurationError(f"{path}: a sheet has at most {MOST_ROWS:,} rows; write a .csv file instead")
+        return lines(_texts(rows, values, why))
 
-    return Format(lines([header]), body)
+    def finish(part: Path, path: Path) -> None:
+        write_atomically(path, partial(write_sheet, part))
+        part.unlink()
+
+    return Format(lines([header]), body, finish)
 
 
-def _plain(cell: str) -> float | str | None:
+def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
+    """A record for each row: its molecule, without atoms if it cannot be read, and all columns as properties.
+
+    Args:
+        header: the names of the columns, those of the values and the reason.
+        smiles: the number of the column of SMILES.
+        title: that of the column that names the molecules.
+    """
+    # The name of a property stands between < and >.
+    names = [" ".join(name.split()).translate({ord("<"): "(", ord(">"): ")"}) for name in header]
+
+    def one(text: str) -> str:
+        """The text in a line that does not begin or end a record."""
+        line = " ".join(text.split())
+        return f" {line}" if line.startswith((">", "$$$$")) else line
+
+    def record(cells: Sequence[str]) -> str:
+        block = mol_block(cells[smiles].strip(), "" if title is None else one(cells[title]))
+        fields = (f">  <{name}>\n{one(cell)}\n\n" for name, cell in zip(names, cells, strict=True))
+        return f"{block}{''.join(fields)}$$$$\n"
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        return "".join(map(record, _texts(rows, values, why))).encode("utf-8", "replace")
+
+    return Format(b"", body)
+
+
+def plain(cell: str) -> float | str | None:
+    """The value of a cell for JSON: a number, a text, or None if it is empty."""
     value = number(cell)
     return (int(value) if cell.lstrip("-").isdigit() else value) if value is not None else cell or None
 
@@ -90,7 +144,7 @@ def json_lines(names: Sequence[str]) -> Format:
             except ValueError:
                 one = None
             given = one if isinstance(one, dict) else {"graph": row.cells[0]}
-            answer = dict(zip(names, (*map(_plain, added), w or None), strict=True))
+            answer = dict(zip(names, (*map(plain, added), w or None), strict=True))
             made.append(json.dumps(given | answer, ensure_ascii=False) + "\n")
         return "".join(made).encode("utf-8", "surrogatepass")
 
@@ -111,6 +165,8 @@ def array(width: int) -> Format:
             count = (file.seek(0, os.SEEK_END) - size) // (4 * width)
             file.seek(0)
             file.write(head(count))
+            file.flush()
+            os.fsync(file.fileno())
         part.replace(path)
 
     return Format(head(0), lambda rows, values, why: np.ascontiguousarray(values, dtype="<f4").tobytes(), finish)
@@ -138,11 +194,12 @@ def parquet(header: Sequence[str], width: int, path: Path) -> Format:
         return batch.serialize().to_pybytes()  # type: ignore[no-any-return]
 
     def finish(part: Path, path: Path) -> None:
-        complete = part.with_name(f"{part.name}.complete")
-        with arrow.memory_map(str(part)) as source, writer.ParquetWriter(complete, schema) as file:
-            for batch in ipc.open_stream(source):
-                file.write_batch(batch)
-        complete.replace(path)
+        def convert(file: IO[bytes]) -> None:
+            with arrow.memory_map(str(part)) as source, writer.ParquetWriter(file, schema) as rows:
+                for batch in ipc.open_stream(source):
+                    rows.write_batch(batch)
+
+        write_atomically(path, convert)
         part.unlink()
 
     return Format(schema.serialize().to_pybytes(), body, finish)
@@ -185,7 +242,8 @@ class Output:
             return
         if not self.path.parent.is_dir():
             raise ConfigurationError(f"{self.path.parent}: there is no such folder for the output")
-        if self.record.exists() and not overwrite:
+        ended = self.path.exists() and not self.part.exists()  # killed before the record was removed
+        if self.record.exists() and not (overwrite or ended):
             if not resume:
                 raise FileError(
                     f"{self.path}: an interrupted run left {self.part.name}; add --resume to continue it, "
@@ -206,32 +264,39 @@ class Output:
         self.done, self.bytes = done, size
 
     def __enter__(self) -> Self:
-        try:
+        with self._written(), ExitStack() as failed:
             if not self.pipe:
                 self.file = self.part.open("ab" if self.done else "wb")
-                if self.done:
-                    self.file.truncate(self.bytes)
-        except OSError as error:
-            raise FileError(f"{self.path}: cannot be written ({error.strerror})") from None
-        if not self.done:
-            self._write(self.form.head)
-            self._save()
+                failed.callback(self.file.close)
+            if self.done:
+                self.file.truncate(self.bytes)
+            else:
+                self._write(self.form.head)
+                self._save()
+            failed.pop_all()
         return self
 
-    def _write(self, content: bytes) -> None:
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Name the output in errors of the system."""
         try:
+            yield
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise FileError(
+                f"{self.path}: cannot be written ({error.strerror or error}); the rows so far are kept, continue with "
+                "--resume"
+            ) from None
+
+    def _write(self, content: bytes) -> None:
+        with self._written():
             if self.pipe:
                 sys.stdout.write(content.decode("utf-8", "surrogatepass"))
                 sys.stdout.flush()
             else:
                 self.file.write(content)
                 self.file.flush()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise FileError(
-                f"{self.path}: cannot be written ({error.strerror}); the rows so far are kept, continue with --resume"
-            ) from None
         self.bytes += len(content)
 
     def write(self, content: bytes, count: int) -> None:
@@ -244,7 +309,8 @@ class Output:
     def _save(self) -> None:
         if self.pipe:
             return
-        os.fsync(self.file.fileno())
+        with self._written():
+            os.fsync(self.file.fileno())
         data = {"rows": self.done, "bytes": self.bytes, "key": self.key}
         write_atomically(self.record, json.dumps(data).encode())
         self.saved = time.monotonic()
@@ -254,11 +320,12 @@ class Output:
     ) -> None:
         if self.pipe:
             return
-        try:
-            if kind is None or issubclass(kind, KeyboardInterrupt):
-                self._save()
-        finally:
-            self.file.close()
-        if kind is None:
-            self.form.finish(self.part, self.path)
-            self.record.unlink(missing_ok=True)
+        with self._written():
+            try:
+                if kind is None or issubclass(kind, KeyboardInterrupt):
+                    self._save()
+            finally:
+                self.file.close()
+            if kind is None:
+                self.form.finish(self.part, self.path)
+                self.record.unlink(missing_ok=True)

@@ -8,25 +8,33 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ccn.chemistry.smiles import parses
-from ccn.datasets.molecule_tables import find_schema
-from ccn.datasets.tables import Chunk, Table, find_column, lines_table, open_table, suffix_of
-from ccn.errors import ConfigurationError
+import numpy as np
+
+from ccn.chemistry.smiles import parses, why_unreadable
+from ccn.datasets.molecule_tables import Schema, find_schema
+from ccn.datasets.tables import TABLE_SUFFIXES, Chunk, Row, Table, lines_table, open_table, suffix_of
+from ccn.engine.cpu.vectors import when_compiling
+from ccn.errors import ConfigurationError, DataError
 from ccn.files import file_digest
 from ccn.learning import model_file
 from ccn.learning.model import Model
+from ccn.progress import log
 from ccn.runs.answers import Question
-from ccn.runs.output import Format, Output, array, json_lines, parquet, table
+from ccn.runs.output import Format, Output, array, excel, json_lines, parquet, sdf, table
 from ccn.runs.workers import Mapper, Texts, cluster, processes
 from ccn.training.execution import torch_device
 
-__all__ = ["Done", "Options", "embed_file", "predict_file"]
+__all__ = ["Done", "Options", "Source", "embed_file", "predict_file", "source_of"]
+
+_GRAPHS = (".jsonl", ".ndjson")
+Source = str | Sequence[str]
+"""A file, ``-`` for standard input, or a sequence of SMILES."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,7 @@ class Options:
 
     Attributes:
         smiles_column: by default that of training if the table has it, else detected.
+        sheet: of an Excel file; by default the first.
         device: ``cpu``, ``cuda``, ..
         processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
@@ -43,10 +52,12 @@ class Options:
         overwrite: start again where an earlier run was interrupted.
         spreadsheet_safe: put an apostrophe before text that a spreadsheet would run as a formula.
         tell: called with the number of rows done.
+        say: called with a line that says what takes time before the first rows.
         every: seconds between records of progress.
     """
 
     smiles_column: str | None = None
+    sheet: str | None = None
     device: str = "cpu"
     processes: int | None = None
     cluster: str | None = None
@@ -55,6 +66,7 @@ class Options:
     overwrite: bool = False
     spreadsheet_safe: bool = False
     tell: Callable[[int], None] = lambda rows: None
+    say: Callable[[str], None] = log
     every: float = 2.0
 
 
@@ -74,20 +86,51 @@ class Done:
         return (self.rows - self.before) / max(self.seconds, 1e-9)
 
 
+def source_of(words: Sequence[str]) -> Source:
+    """What the arguments of a command mean: one file, or SMILES.
+
+    A word is a file if there is one, or if it ends as one that can be read.
+    """
+    files = [w for w in words if w == "-" or suffix_of(Path(w)) in (*TABLE_SUFFIXES, *_GRAPHS) or Path(w).exists()]
+    if not files:
+        return tuple(words)
+    if len(words) > 1:
+        other = next((w for w in words if w not in files), None)
+        what = f"{other!r} is not a file" if other is not None else f"{files[1]!r} is another one"
+        raise ConfigurationError(f"{files[0]!r} is a file and {what}; give one file, or SMILES alone")
+    return files[0]
+
+
+def _smiles_table(smiles: Sequence[str]) -> Table:
+    """SMILES as a table; an error if none of them is one, since then they may be meant as the names of files."""
+    faults = ["" if parses(text) else f"no such file, and {why_unreadable(text)}" for text in smiles]
+    if all(faults):
+        what = f"{smiles[0]!r}: {faults[0]}" if faults else "no SMILES"
+        raise DataError(f"{what}; give a SMILES, or a file ({', '.join((*TABLE_SUFFIXES, *_GRAPHS))})")
+    rows = [Row(i, [text], fault) for i, (text, fault) in enumerate(zip(smiles, faults, strict=True), 1)]
+    return Table(Path("SMILES"), ("smiles",), lambda: iter(rows))
+
+
 @contextmanager
-def _source_table(source: str, graphs: bool) -> Iterator[Table]:
-    """The table in a file or, with ``-``, of standard input, which is copied to a temporary file.
+def _source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Table]:
+    """The table in a file or, with ``-``, of standard input, which is copied to a temporary file; or that of SMILES.
 
     On standard input, a first line that has a SMILES and no column named so is a row, not a header.
     """
+    if not isinstance(source, str):
+        made = _smiles_table(source)
+        if graphs:
+            raise ConfigurationError("the model was trained on graphs; give it a .jsonl file instead of SMILES")
+        yield made
+        return
     if source != "-":
-        if graphs != (suffix_of(Path(source)) in (".jsonl", ".ndjson")):
+        if graphs != (suffix_of(Path(source)) in _GRAPHS):
             raise ConfigurationError(
                 f"{source}: the model was trained on graphs; give it a .jsonl file, one graph a line"
                 if graphs
                 else f"{source}: a file of graphs, but the model was trained on molecules; give it a table of SMILES"
             )
-        yield lines_table(source) if graphs else open_table(source)
+        yield lines_table(source) if graphs else open_table(source, sheet=sheet)
         return
     with tempfile.TemporaryDirectory(prefix="ccn-") as folder:
         path = Path(folder) / "standard input.csv"
@@ -102,14 +145,14 @@ def _source_table(source: str, graphs: bool) -> Iterator[Table]:
         yield table
 
 
-def _place(table: Table, model: Model, named: str | None) -> int:
-    """The number of the column with the SMILES; graphs have one column."""
+def _schema(table: Table, model: Model, named: str | None) -> Schema:
+    """The columns with the SMILES and with names, and those that the model reads beside; graphs have one column."""
     if model.inputs.molecules is None:
-        return 0
+        return Schema(table.columns[0])
     trained = model.about.get("smiles_column")
     if named is None and trained in table.columns:
         named = trained
-    return find_column(table, find_schema(table, smiles_column=named, target_columns=()).smiles, "smiles_column")
+    return find_schema(table, smiles_column=named, target_columns=(), extra_columns=model.inputs.columns)
 
 
 def _workers(
@@ -126,7 +169,12 @@ def _workers(
 
 
 def predict_file(
-    model: str | Path, source: str, output: str | Path, options: Options = Options(), *, interval: float | None = None
+    model: str | Path,
+    source: Source,
+    output: str | Path,
+    options: Options = Options(),
+    *,
+    interval: float | None = None,
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
@@ -135,56 +183,72 @@ def predict_file(
 
     Args:
         model: a model file or the folder of a run.
-        source: a table of molecules, or JSON lines for a model of graphs; ``-`` for standard input.
-        output: a CSV or TSV file, or one of JSON lines; ``-`` for standard output.
+        source: a table of molecules, or JSON lines for a model of graphs; ``-`` for standard input; or SMILES.
+        output: a CSV, TSV, Excel or SDF file, or one of JSON lines; ``-`` for standard output.
         options: how.
         interval: also write prediction intervals with this coverage.
     """
     return _answer_file(model, source, output, Question(interval), options)
 
 
-def embed_file(model: str | Path, source: str, output: str | Path, options: Options = Options()) -> Done:
+def embed_file(model: str | Path, source: Source, output: str | Path, options: Options = Options()) -> Done:
     """Write the embedding of every row.
 
-    The arguments are those of :func:`predict_file`; the output is .csv, .tsv, .parquet or .npy.
+    The arguments are those of :func:`predict_file`; the output may also be .parquet or .npy.
     """
     return _answer_file(model, source, output, Question(embedding=True), options)
 
 
-def _format(model: Model, question: Question, columns: tuple[str, ...], output: str | Path, safe: bool) -> Format:
+def _format(
+    model: Model, question: Question, read: Table, places: tuple[int, int | None], output: str | Path, safe: bool
+) -> Format:
     """How the answers are written, by the suffix of the output."""
     names = question.names(model)
-    header, width = _unique(columns, names), len(names) - 1
+    header, width = _unique(read.columns, names), len(names) - 1
     lines = model.inputs.molecules is None and not question.embedding
     suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if lines else ".csv"
     if suffix in (".csv", ".tsv", ".txt"):
         return table(header, "\t" if suffix == ".tsv" else ",", spreadsheet_safe=safe)
+    if suffix == ".xlsx":  # text in it is never run
+        return excel(header, Path(output))
     if safe:
         raise ConfigurationError(
-            f"{output}: --spreadsheet-safe is for .csv and .tsv; leave it out, or rename the output"
+            f"{output}: --spreadsheet-safe is for .csv, .tsv and .xlsx; leave it out, or rename the output"
         )
     if lines and suffix in (".jsonl", ".ndjson"):
         return json_lines(names)
+    if model.inputs.molecules is not None and suffix in (".sdf", ".sd"):
+        return sdf(header, *places)
     if question.embedding and suffix == ".npy":
         return array(width)
     if question.embedding and suffix == ".parquet":
         return parquet(header, width, Path(output))
-    what = "embeddings are written as .parquet, .csv, .tsv or .npy"
-    if not question.embedding:
-        what = "predictions are written as .csv or .tsv" + " or .jsonl" * lines
-    raise ConfigurationError(f"{output}: {what}; rename the output")
+    what = "embeddings" if question.embedding else "predictions"
+    kinds = [".csv", ".tsv", ".xlsx", ".jsonl" if lines else ".sdf", *[".parquet", ".npy"] * question.embedding]
+    raise ConfigurationError(f"{output}: {what} are written as {', '.join(kinds)}; rename the output")
 
 
-def _answer_file(model_at: str | Path, source: str, output: str | Path, question: Question, options: Options) -> Done:
+def _answer_file(
+    model_at: str | Path, source: Source, output: str | Path, question: Question, options: Options
+) -> Done:
+    with when_compiling(lambda: options.say("compiling kernels (once)")):
+        return _answer(model_at, source, output, question, options)
+
+
+def _answer(model_at: str | Path, source: Source, output: str | Path, question: Question, options: Options) -> Done:
     path = model_file.model_path(model_at)
     model = model_file.load(path)
     question.check(model)
-    if options.resume and source == "-":
-        raise ConfigurationError("--resume needs an input file, not standard input")
+    if options.resume and (source == "-" or not isinstance(source, str)):
+        raise ConfigurationError("--resume needs an input file, not standard input or SMILES")
     began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
-        read = stack.enter_context(_source_table(source, model.inputs.molecules is None))
-        place = _place(read, model, options.smiles_column)
+        read = stack.enter_context(_source_table(source, model.inputs.molecules is None, options.sheet))
+        if model.inputs.columns and not isinstance(source, str):
+            raise model.inputs.without_columns()
+        schema = _schema(read, model, options.smiles_column)
+        place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
+        places = (place, None if schema.id is None else read.columns.index(schema.id))
         key: dict[str, Any] = {
             "model": digest,
             "input": _stamp(source),
@@ -193,7 +257,9 @@ def _answer_file(model_at: str | Path, source: str, output: str | Path, question
         }
         if options.spreadsheet_safe:
             key["spreadsheet_safe"] = True
-        form = _format(model, question, read.columns, output, options.spreadsheet_safe)
+        if options.sheet is not None:
+            key["sheet"] = options.sheet
+        form = _format(model, question, read, places, output, options.spreadsheet_safe)
         # Before the output, so that a refused option leaves none behind.
         run = stack.enter_context(_workers(path, digest, model, question, options))
         out = stack.enter_context(
@@ -207,7 +273,9 @@ def _answer_file(model_at: str | Path, source: str, output: str | Path, question
             rows = itertools.islice(itertools.chain.from_iterable(read.chunks()), before, None)
             while together := list(itertools.islice(rows, options.chunk)):
                 waiting.append(together)
-                yield ["" if row.fault else row.cells[place].strip() for row in together]
+                texts = ["" if row.fault else row.cells[place].strip() for row in together]
+                numbers = [schema.extra_numbers([row.cells[i] for i in extra]) for row in together] if extra else None
+                yield texts, None if numbers is None else np.array(numbers, dtype=np.float32)
 
         for values, reasons in run(ask()):
             rows = waiting.popleft()
@@ -227,7 +295,9 @@ def _unique(columns: tuple[str, ...], more: tuple[str, ...]) -> list[str]:
     return out
 
 
-def _stamp(source: str) -> list[int]:
+def _stamp(source: Source) -> list[Any]:
+    if not isinstance(source, str):
+        return list(source)
     if source == "-":
         return []
     found = Path(source).stat()

@@ -1,7 +1,8 @@
 """A training run: from a file of molecules or a data set to one folder with everything about it.
 
-The folder holds config.toml, splits.json, dropped.csv, checkpoints/, history.csv, model.safetensors,
-predictions.csv (of the test part), metrics.json, report.md and, with matplotlib, report.png.
+The folder holds config.toml, splits.json, dropped.csv, replicates.csv (of joined rows), checkpoints/, history.csv,
+model.safetensors, predictions.csv (of the test part, or of the rows that each fold left out), metrics.json, report.md
+and, with matplotlib, report.png.
 """
 
 from __future__ import annotations
@@ -18,25 +19,24 @@ import numpy as np
 from ccn.datasets import Dataset
 from ccn.datasets.splits import save_splits
 from ccn.engine.cpu.vectors import kept_kernels
-from ccn.files import write_atomically, write_json
+from ccn.files import file_digest, write_atomically, write_json
 from ccn.graphs.ragged import Int
 from ccn.learning import model_file
-from ccn.learning.examples import labelled
-from ccn.learning.model import Model, Prediction
-from ccn.learning.task import Floats
+from ccn.learning.examples import Examples, labelled
+from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
+from ccn.progress import log
 from ccn.reports.markup import csv_text
-from ccn.reports.summary import draw_run, report
+from ccn.reports.summary import censored_text, draw_run, replicates_text, report
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
-from ccn.runs.data import divide, read_data
+from ccn.runs.data import divide, divide_folds, read_data, shared_molecules
+from ccn.runs.folds import cross_validate
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
 
-__all__ = ["LEVEL", "Result", "coverage", "train_run"]
-
-LEVEL = 0.9  # of the reported intervals
+__all__ = ["Result", "train_run"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def train_run(
     config: Config,
     folder: Path,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 
@@ -70,13 +70,27 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     classification = data.task == "classification"
     config = replace(config, recipe=config.recipe.for_task(classification=classification))
     method = config.make(classification=classification)
+    start = None if config.start is None else model_file.load(config.start)
+    if start is not None:
+        assert isinstance(method, NetworkMethod)  # others have no recipe to start from
+        method = replace(method, start=start)
     split, examples = divide(data, config)
+    folds = [] if config.splitting.folds is None else divide_folds(data, config)
     test = split.test[labelled(data.targets[split.test])]
     sizes = {**examples.sizes, "test": len(test)}
-    if unlabelled := int((~labelled(data.targets)).sum()):
+    censored = _censored(data, examples)
+    if left := (censored or {}).get("left_out"):
+        sizes["censored, left out"] = left
+    if unlabelled := int((~labelled(data.targets)).sum()) - (censored["rows"] if censored else 0):
         sizes["without target"] = unlabelled
     say(str(data))
+    if censored:
+        say(censored_text(censored))
+    replicates = None if data.replicates is None else data.replicates.summary()
+    if replicates:
+        say(replicates_text(replicates))
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
+    shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
         say("compiling kernels (once per machine, about half a minute)")
 
@@ -84,10 +98,15 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         """Make the folder; an older run in it is removed only when all settings have been checked."""
         if first:
             begin_folder(folder, config, resume=execution.resume)
-            save_splits(folder / "splits.json", [split], data.pack if data.smiles is None else data.smiles)
+            source = data.pack if data.smiles is None else data.smiles
+            save_splits(folder / "splits.json", [split], source)
+            if folds:
+                save_splits(folder / "folds.json", folds, source)
             data.write_dropped(folder / "dropped.csv")
+            if data.replicates is not None:
+                data.replicates.write(folder / "replicates.csv")
 
-    if execution.resume and not isinstance(method, NetworkMethod):
+    if execution.resume and not folds and not method.resumes:
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
     execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
     about = {
@@ -97,16 +116,40 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         "units": list(data.units),
         "single": len(data.target_names) == 1,
     }
+    if config.start is not None and start is not None:
+        file = file_digest(model_file.model_path(config.start))
+        about["from"] = {"sha256": file, "fingerprint": start.about.get("fingerprint")}
+    crossed = None
     with torch_threads(config.threads):
+        if folds:
+            limit = None if execution.time_limit is None else execution.time_limit / (len(folds) + 1)
+            execution = replace(execution, time_limit=limit)
+            crossed = cross_validate(data, folds, config, method, execution)
+            say(f"the model, on all rows: {', '.join(f'{name} {count:,}' for name, count in sizes.items() if count)}")
+            execution = replace(execution, begin=lambda: None)
         model, outcome = fit(method, examples, execution, about)
         predicted = model.predict(examples.graphs.select(test)) if len(test) else None
-    known, metrics = data.targets[test], dict(model.about["metrics"])
+    known, metrics, overlap = data.targets[test], dict(model.about["metrics"]), dict(model.about.get("overlap", {}))
     found: dict[str, Any] = {"task": model.task.kind, "targets": list(model.task.targets), "metrics": metrics}
     if predicted is not None:
         metrics["test"] = model.metrics(known, predicted)
-        found["interval"] = coverage(model, known, predicted)
-    found |= {"members": model.about["members"], "graphs": sizes, "seconds": round(time.monotonic() - began, 2)}
-    model = replace(model, about={**model.about, "metrics": metrics, "graphs": sizes})
+        if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
+            overlap["test"] = same
+        found["interval"] = model.coverage(known, predicted)
+    if crossed is not None:
+        found["cross_validation"] = crossed.summary(model, data)
+        if start is not None and start.seen is not None and data.canonical is not None:
+            known_before = np.any(list(start.seen.parts(data.canonical.select(crossed.rows)).values()), axis=0)
+            found["cross_validation"]["seen_before"] = int(known_before.sum())
+    found |= {"overlap": overlap or None, "shared_molecules": shared}
+    found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
+    found |= {
+        "members": model.about["members"],
+        "warnings": model.about["warnings"],
+        "graphs": sizes,
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
     result = Result(folder, model, found)
     if not first:
         return result
@@ -115,12 +158,27 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     compared = None if predicted is None else (known, predicted.mean)
     drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted).encode())
+        level = LEVEL if "coverage" in (found["interval"] or {}) else None
+        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
+    elif crossed is not None:  # the intervals are those of the model, not of the folds
+        text = _predictions(model, data, crossed.rows, crossed.predicted, None)
+        write_atomically(folder / "predictions.csv", text.encode())
     write_json(folder / "metrics.json", found)
     write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
     # Last: a run with a model file is complete.
     model_file.save(model, folder / "model.safetensors")
     return result
+
+
+def _censored(data: Dataset, examples: Examples) -> dict[str, Any] | None:
+    """Censored values of each target, the rows that have no others, and how many of these are learned from or not."""
+    if data.bounds is None:
+        return None
+    there = ~np.isnan(data.bounds[..., 0])
+    alone = there.any(axis=1) & ~labelled(data.targets)
+    used = int(alone[examples.train].sum())
+    values = dict(zip(data.target_names, there.sum(axis=0).tolist(), strict=True))
+    return {"values": values, "rows": int(alone.sum()), "trained_on": used, "left_out": int(alone.sum()) - used}
 
 
 def _what(data: Dataset) -> str:
@@ -131,28 +189,8 @@ def _what(data: Dataset) -> str:
     return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
 
 
-def coverage(model: Model, targets: Floats, predicted: Prediction, level: float = LEVEL) -> dict[str, Any] | None:
-    """The coverage of the intervals of this level and their mean width; None without intervals."""
-    if model.calibration is None:
-        return None
-    low, high = model.interval(predicted, level)
-    there = ~np.isnan(targets)
-    inside = (low <= targets) & (targets <= high)
-    width = np.where(there, high - low, np.nan)
-    return {
-        "level": level,
-        "coverage": float(inside[there].mean()) if there.any() else math.nan,
-        "mean_width": {
-            name: float(np.nanmean(width[:, i])) if there[:, i].any() else math.nan
-            for i, name in enumerate(model.task.targets)
-        },
-        "rows": int(there.any(axis=1).sum()),
-    }
-
-
-def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction) -> str:
+def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
     """Rows of the data as a table: their number, identifier, SMILES and targets, and the predictions."""
-    level = None if model.calibration is None else LEVEL
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     columns = {"row": number.tolist(), "id": data.ids, "smiles": data.smiles}
     kept = {name: column for name, column in columns.items() if column is not None}

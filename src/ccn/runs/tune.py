@@ -18,9 +18,10 @@ from ccn.errors import CCNError, ConfigurationError, DependencyError
 from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
+from ccn.progress import log
 from ccn.reports.markup import csv_text
 from ccn.runs.config import Config, begin_folder, hold_folder, resolve, to_dict, to_toml
-from ccn.runs.data import divide, read_data
+from ccn.runs.data import divide, read_data, shared_molecules
 from ccn.training.execution import Execution, torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
@@ -55,7 +56,7 @@ def search(
     resume: bool = False,
     kept: Collection[str] = (),
     time_limit: float | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = log,
 ) -> Found:
     """Run trials and write the best configuration to ``best.toml``.
 
@@ -94,13 +95,16 @@ def _search(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     monitor = config.recipe.training.monitor
     began = time.monotonic()
+    if config.start is not None:
+        raise ConfigurationError("from: a search begins with new networks; leave it out of the configuration")
     data = read_data(config)
-    _, examples = divide(data, config)
+    split, examples = divide(data, config)
     rows = np.concatenate([examples.validation, examples.split.calibration])
     if not len(rows):
         raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
     examples = replace(examples, split=replace(examples.split, validation=rows, calibration=rows[:0]))
     say(str(data))
+    shared_molecules(data, split, say)
     config.machine.check()
     if not resume:
         _searched(kept)

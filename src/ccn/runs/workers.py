@@ -18,6 +18,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ccn.errors import CCNError, ConfigurationError, DependencyError, TrainingError
 from ccn.learning import model_file
 from ccn.learning.model import Model
@@ -25,15 +28,16 @@ from ccn.runs.answers import Question
 
 __all__ = ["Mapper", "Texts", "cluster", "connected", "processes"]
 
-Texts = Sequence[str]
+Texts = tuple[Sequence[str], NDArray[np.float32] | None]
+"""Some SMILES, or graphs as JSON, and (rows, columns) what stands in the extra columns, if the model reads any."""
 Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
-"""From chunks of SMILES, or of graphs as JSON, to their answers, in order."""
+"""From chunks to their answers, in order."""
 
 
 def _ask(question: Question, model: Model, texts: Texts) -> Any:
     """From the texts of one chunk to the values of each row and the reasons."""
-    parsed = model.inputs.parse(texts, model.fitted.reads_edges)
-    return question.answer(model, parsed, len(texts))
+    parsed = model.inputs.parse(texts[0], model.fitted.reads_edges, texts[1])
+    return question.answer(model, parsed, len(texts[0]))
 
 
 class _Future(Protocol):
@@ -78,8 +82,8 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
                     sizes: deque[int] = deque()
 
                     def parse(texts: Texts) -> Any:
-                        sizes.append(len(texts))
-                        return pool.submit(model.inputs.parse, texts, model.fitted.reads_edges)
+                        sizes.append(len(texts[0]))
+                        return pool.submit(model.inputs.parse, texts[0], model.fitted.reads_edges, texts[1])
 
                     for parsed in _in_order(parse, every, 3 * count):
                         yield question.answer(model, parsed, sizes.popleft())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccn.errors import CCNError, DependencyError
+from ccn.files import write_figure
 
 if TYPE_CHECKING:
     from ccn.schemes.scheme import Scheme
@@ -64,5 +65,5 @@ def draw(scheme: Scheme, path: Path, names: Sequence[str] | None = None) -> Path
         at, align = (y - 0.24, "top") if below else (y + 0.24, "bottom")
         plain = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # so that arrows do not strike it through
         axes.text(x, at, text, ha="center", va=align, fontsize=8, zorder=3, bbox=plain)
-    figure.savefig(path, dpi=150)
+    write_figure(path, figure)
     return path

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,48 @@ def _bool(m: Any) -> sp.csr_array:
     return m
 
 
+_LARGE = 1 << 24  # numbers that may be built without asking first
+
+Check = Callable[[Int, int], None]
+"""Asked before a level is built, with at least the sizes of its parts and the numbers that its pairs or A within its
+parts hold; raises an error if it does not fit.
+"""
+
+
+def _allow(sizes: Int, numbers: int) -> None:
+    pass
+
+
+def _at_least(children: sp.csr_array, size: Int) -> Int:
+    """(nodes,) the size of the largest child's part, 0 without one: no part is smaller."""
+    some = np.flatnonzero(np.diff(children.indptr))
+    out = np.zeros(children.shape[0], dtype=np.int64)
+    out[some] = np.maximum.reduceat(size[children.indices], children.indptr[some]) if len(some) else 0
+    return out
+
+
+def _united(
+    children: sp.csr_array, parts: sp.csr_array, most: int | None, check: Check
+) -> tuple[sp.csr_array, NDArray[np.bool_]]:
+    """The union of the children's parts, and which nodes have one of more than ``most`` atoms: these are left empty.
+
+    What is certain to be too large, for a node or for memory, is never built.
+    """
+    size = np.diff(parts.indptr).astype(np.int64)
+    large = np.zeros(len(size), dtype=bool)
+    if most is not None:
+        large = _at_least(children, size) > most
+        if large.any():
+            children = _identity(~large) @ children
+    numbers = int(size[children.indices].sum())
+    if numbers > _LARGE:
+        check(_at_least(children, size), numbers)
+    grown = _bool(children @ parts)
+    if most is not None and (over := np.diff(grown.indptr) > most).any():
+        grown, large = _bool(_identity(~over) @ grown), large | over
+    return grown, large
+
+
 def _identity(where: NDArray[np.bool_]) -> sp.csr_array:
     """The identity pattern, restricted to some vertices."""
     at = np.flatnonzero(where)
@@ -64,11 +106,14 @@ def _identity(where: NDArray[np.bool_]) -> sp.csr_array:
     )
 
 
-def _hops(closed: sp.csr_array, radius: int) -> sp.csr_array:
-    """The pattern of ``(I + A)^radius``."""
-    reach = _identity(np.ones(closed.shape[0], dtype=bool))
+def _hops(closed: sp.csr_array, radius: int, most: int | None, check: Check) -> sp.csr_array:
+    """The pattern of ``(I + A)^radius``; rows of more than ``most`` entries are left empty."""
+    every = _identity(np.ones(closed.shape[0], dtype=bool))
+    reach, large = every, np.zeros(closed.shape[0], dtype=bool)
     for _ in range(radius):
-        reach = _bool(closed @ reach)
+        beyond = large | (_at_least(closed, large.astype(np.int64)) > 0)  # it reaches a vertex that reaches too many
+        reach, over = _united(_identity(~beyond) @ closed if beyond.any() else closed, reach, most, check)
+        large = beyond | over
     return reach
 
 
@@ -115,8 +160,10 @@ class _HopScheme(ABC):
     max_part: int | None
 
     @abstractmethod
-    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
-        """For each level 1..levels the (n, n) pattern: row i holds the children of node i."""
+    def children(self, b: Batch, levels: int, check: Check) -> Iterator[sp.csr_array]:
+        """For each level 1..levels the (n, n) pattern: row i holds the children of node i, none where they are more
+        than ``max_part``.
+        """
 
     @abstractmethod
     def depth(self, levels: int | None) -> int:
@@ -126,28 +173,35 @@ class _HopScheme(ABC):
         """Whether this is the scheme whose parts a store keeps."""
         return False
 
-    def grow(self, b: Batch, levels: int | None) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
+    def grow(self, b: Batch, levels: int | None, check: Check = _allow) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
         """Children and parts of each level.
 
         A node whose part would exceed ``max_part`` keeps one child, its own node of the level below, so that its
         part stops growing: this depends on no numbering, and descendants stay subsets.
         """
         parts = _identity(np.ones(b.n, dtype=bool))
-        for level, children in enumerate(self.children(b, self.depth(levels)), start=1):
-            kept = _kept_parts(b, level) if self.is_kept() else None
-            grown = _bool(children @ parts) if kept is None else kept
-            large = np.diff(grown.indptr) > (b.n if self.max_part is None else self.max_part)
-            if large.any():
-                children = _bool(_identity(~large) @ children + _identity(large))
-                grown = _bool(children @ parts)
-            parts = grown
+        for level, children in enumerate(self.children(b, self.depth(levels), check), start=1):
+            if self.is_kept() and (kept := _kept_parts(b, level)) is not None:
+                parts = kept
+            else:
+                grown, large = _united(children, parts, self.max_part, check)
+                if self.max_part is not None:
+                    large |= np.diff(children.indptr) == 0
+                if large.any():
+                    children = _bool(_identity(~large) @ children + _identity(large))
+                    grown = _bool(grown + _identity(large) @ parts)
+                parts = grown
             yield children, parts
 
-    def raw(self, b: Batch, levels: int | None) -> list[RawLevel]:
-        """The levels of a batch, to be packed."""
+    def raw(self, b: Batch, levels: int | None, check: Callable[..., None]) -> list[RawLevel]:
+        """The levels of a batch, to be packed; ``check`` is called with the part sizes of the levels so far."""
         everywhere = np.ones(b.n, dtype=bool)
         raw = [_raw(b, 0, _identity(~everywhere), _identity(everywhere))]
-        for level, (children, parts) in enumerate(self.grow(b, levels), start=1):
+
+        def ask(sizes: Int, numbers: int) -> None:
+            check([*(of.size for of in raw[1:]), sizes], numbers)
+
+        for level, (children, parts) in enumerate(self.grow(b, levels, ask), start=1):
             raw.append(_raw(b, level, children, parts, _kept_inner(b, level) if self.is_kept() else None))
         return raw
 
@@ -198,12 +252,12 @@ class Neighbourhoods(_HopScheme):
     def is_kept(self) -> bool:
         return self.closed and self.max_part is None
 
-    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+    def children(self, b: Batch, levels: int, check: Check) -> Iterator[sp.csr_array]:
         if self.closed and (kept := _kept_parts(b, 1)) is not None:
-            return [kept] * levels
+            return repeat(kept, levels)
         pattern = _pattern(b)
         own = np.ones(b.n, dtype=bool) if self.closed else np.diff(pattern.indptr) == 0
-        return [_bool(pattern + _identity(own))] * levels
+        return repeat(_bool(pattern + _identity(own)), levels)
 
 
 @dataclass(frozen=True)
@@ -226,9 +280,9 @@ class Balls(_HopScheme):
     def depth(self, levels: int | None) -> int:
         return len(self.radii) - 1
 
-    def children(self, b: Batch, levels: int) -> list[sp.csr_array]:
+    def children(self, b: Batch, levels: int, check: Check) -> Iterator[sp.csr_array]:
         closed = _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
-        return [_hops(closed, wide - narrow) for narrow, wide in pairwise(self.radii)]
+        return (_hops(closed, wide - narrow, self.max_part, check) for narrow, wide in pairwise(self.radii))
 
 
 Finder = Callable[[Graph], Iterable[Sequence[int]]]
@@ -330,23 +384,39 @@ def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
 
 
 def composition(
-    b: Batch, generator: Any, levels: int | None = None, check: Callable[[list[Int]], None] = lambda sizes: None
+    b: Batch, generator: Any, levels: int | None = None, check: Callable[..., None] = lambda sizes, numbers=0: None
 ) -> Composition:
     """The packed scheme of a batch under a generator, built once per batch.
 
-    Before anything large is built, ``check`` is called with the part sizes of the levels 1, 2, .. and may raise an
-    error.
+    Before anything large is built, ``check`` is called with the part sizes of the levels 1, 2, .. and, for the last of
+    these, the numbers that it needs besides its tensors where they are many; it may raise an error.
     """
     known = isinstance(generator, Hashable)
     key = ("composition", generator if known else id(generator), levels)
 
     def build() -> tuple[Any, Composition]:
-        raw = generator.raw(b, levels) if isinstance(generator, _HopScheme) else _concatenated(generator, b)
+        raw = generator.raw(b, levels, check) if isinstance(generator, _HopScheme) else _concatenated(generator, b)
         check([level.size for level in raw[1:]])
+        _check_places(b, raw, check)
         return generator, compose(raw, b.start)  # the generator is kept with it, so that no other can take its id
 
     held: tuple[Any, Composition] = b.cached(key, build)
     return held[1]
+
+
+def _check_places(b: Batch, raw: Sequence[RawLevel], check: Callable[..., None]) -> None:
+    """Ask before the places of the children's atoms are looked up, and those of A within the parts."""
+    degree = np.bincount(b.entries[0], minlength=b.n)
+    widest, highest = max(int(of.size.max(initial=0)) for of in raw), int(degree.max(initial=0))
+    for number, level in enumerate(raw[1:], start=1):
+        if len(level.child) * widest + len(level.parts) * highest <= _LARGE:
+            continue
+        places = sum(int(of.size[level.child[level.child_level == i]].sum()) for i, of in enumerate(raw[:number]))
+        inner = (
+            0 if level.inner is not None else int(np.minimum(degree[level.parts], level.size.repeat(level.size)).sum())
+        )
+        if places + inner > _LARGE:
+            check([of.size for of in raw[1 : number + 1]], places + inner)
 
 
 def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
@@ -381,6 +451,7 @@ def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
 
 
 _GRAPHS = 2048  # worked on at a time
+_ENTRIES = 256  # of A within the parts of a level, kept for a vertex on average; a molecule has some ten
 
 
 def keep(pack: Pack) -> Pack:
@@ -389,15 +460,32 @@ def keep(pack: Pack) -> Pack:
     All of it is linear in the sum of part sizes (for molecules about one kilobyte each), depends on nothing but the
     graph, and is read whenever a batch is made: what grows with a power of the part size is made for each batch. The
     children of a vertex's node are on every level the nodes of its part of level 1. Networks with more levels grow the
-    others from these, and those of another scheme do without.
+    others from these, and those of another scheme do without. Where parts overlap so much that they would hold many
+    times the graph, as around hubs, nothing is kept, and every batch grows its own.
     """
     pack = pack.bare().compact()
-    if not len(pack):
+    plain = pack.plain()
+    if not len(pack) or _too_many(plain):
         return pack
-    pieces = [_of(pack[i : i + _GRAPHS]) for i in range(0, len(pack), _GRAPHS)]
+    pieces = [_of(plain[i : i + _GRAPHS]) for i in range(0, len(pack), _GRAPHS)]
     arrays = {key: np.concatenate([p[key] for p in pieces]) for key in pieces[0]}
     arrays = {key: starts(a) if key.endswith("_start") else a for key, a in arrays.items()}
     return Pack({**pack.arrays, **arrays}, directed=pack.directed, self_loops=pack.self_loops, name=pack.name)
+
+
+def _too_many(pack: Pack) -> bool:
+    """Whether the parts of the last level hold more entries of A than is worth keeping, from their degrees alone."""
+    for i in range(0, len(pack), _GRAPHS):
+        b = pack[i : i + _GRAPHS].batch()
+        closed = _pattern(b).astype(np.float64) + sp.eye_array(b.n)
+        reached = np.bincount(b.entries[0], minlength=b.n).astype(np.float64)
+        entries = np.bincount(b.graph_of, reached, minlength=len(b))
+        for _ in range(KEPT_LEVELS):
+            reached = np.minimum(closed @ reached, entries[b.graph_of])
+        of_graph = np.bincount(b.graph_of, reached, minlength=len(b))
+        if of_graph.max(initial=0) > _LARGE or of_graph.sum() > _ENTRIES * b.n:
+            return True
+    return False
 
 
 def _of(pack: Pack) -> dict[str, NDArray[Any]]:

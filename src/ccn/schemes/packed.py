@@ -192,6 +192,20 @@ class Restriction:
     entry: Int
 
 
+def _within(nodes: Nodes, of: Int, slots: Int, entries: Int) -> tuple[Int, Int, Int]:
+    """Slots, columns and numbers of the entries in the rows of some atoms of parts (of the nodes ``of``), looked up
+    from the few atoms of the part: the row of a hub has more entries than its part has atoms.
+    """
+    size = nodes.size[of[slots]]
+    slot = np.repeat(slots, size)
+    at = ranges(nodes.start[of[slots]], size)
+    width = int(max(entries.max(initial=0), nodes.parts.max(initial=0))) + 1
+    key, wanted = entries[0] * width + entries[1], nodes.parts[slot] * width + nodes.parts[at]
+    entry = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
+    there = key[entry] == wanted
+    return slot[there], (at - nodes.start[of[slot]])[there], entry[there]
+
+
 @dataclass(frozen=True)
 class Level:
     """One level of a batch's scheme; ``below`` are the nodes its children come from, ``reach`` levels of them.
@@ -220,16 +234,24 @@ class Level:
             entry = inner.entry[at] + np.repeat(inner.shift[nodes.number], count)
             return Restriction(starts(count), inner.row[at].astype(np.int32), inner.column[at].astype(np.int32), entry)
         row_start = starts(np.bincount(entries[0], minlength=int(nodes.parts.max(initial=-1)) + 1))
-        count = np.diff(row_start)[nodes.parts]
+        count, of = np.diff(row_start)[nodes.parts], np.repeat(np.arange(len(nodes)), nodes.size)
+        hubs = np.flatnonzero(count > nodes.size[of]) if int(count.sum()) > _TABLE_LIMIT else count[:0]
+        if len(hubs):
+            count[hubs] = 0
         entry = ranges(row_start[:-1][nodes.parts], count)
         slot = np.repeat(np.arange(len(nodes.parts)), count)
-        node = np.repeat(np.arange(len(nodes)), nodes.size)[slot]
-        column = self._places(node, entries[1][entry])
+        column = self._places(of[slot], entries[1][entry])
         inside = column >= 0
-        node, slot = node[inside], slot[inside]
+        slot, column, entry = slot[inside], column[inside], entry[inside]
+        if len(hubs):
+            found = zip((slot, column, entry), _within(nodes, of, hubs, entries), strict=True)
+            slot, column, entry = (np.concatenate(pair) for pair in found)
+            order = np.lexsort((entry, slot))
+            slot, column, entry = slot[order], column[order], entry[order]
+        node = of[slot]
         start = starts(np.bincount(node, minlength=len(nodes)))
         row = slot - nodes.start[node]
-        return Restriction(start, row.astype(np.int32), column[inside].astype(np.int32), entry[inside])
+        return Restriction(start, row.astype(np.int32), column.astype(np.int32), entry)
 
     @cached_property
     def of_atoms(self) -> bool:

@@ -39,7 +39,7 @@ class Progress:
         best, best_epoch: of the monitored metric.
         history: one row per completed epoch.
         seconds: training time so far.
-        ended: why the run is over: ``epochs``, ``patience`` or ``time limit``; empty until then.
+        ended: why the run is over: ``epochs``, ``patience``, ``time limit`` or ``validation loss rose``; else empty.
         earlier: of these seconds, those before the run was last resumed.
     """
 
@@ -93,7 +93,8 @@ def load(
 
     A file that was truncated or altered, or that does not fit the network and the optimiser, is passed over.
     """
-    for path in files(folder):
+    found = files(folder)
+    for place, path in enumerate(found):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
@@ -110,6 +111,8 @@ def load(
         # The settings of the groups belong to the run, and the learning rate is set at every step.
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         progress.earlier = progress.seconds
+        for older in found[place + 2 :]:  # left by a run that was killed before it removed them
+            older.unlink(missing_ok=True)
         return progress, best
     return None
 

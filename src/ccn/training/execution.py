@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ccn.errors import ConfigurationError
-from ccn.settings import setting
+from ccn.progress import log
+from ccn.settings import Checked, setting
 
 if TYPE_CHECKING:
     import torch
@@ -20,15 +21,15 @@ __all__ = ["Execution", "Machine", "is_first", "torch_device", "torch_threads"]
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(Checked):
     """Devices, precision and processes, as Lightning Fabric names them.
 
     ``torchrun`` and SLURM may start the processes too. The strategy must not shard the weights.
     """
 
     device: str = setting("cpu", "cpu, cuda, mps or auto.")
-    devices: int = setting(1, "Processes per node.")
-    nodes: int = setting(1, "Number of nodes.")
+    devices: int = setting(1, "Processes per node.", least=-1)
+    nodes: int = setting(1, "Number of nodes.", least=1)
     strategy: str = setting("auto", "Distributed strategy: auto, ddp, ddp_spawn.")
     precision: str = setting("32-true", "32-true, 64-true, bf16-mixed or 16-mixed.")
 
@@ -45,8 +46,9 @@ class Machine:
                 strategy=self.strategy,
                 precision=self.precision,  # type: ignore[arg-type]  # Fabric checks the name
             )
-        except (RuntimeError, ValueError) as error:
-            raise ConfigurationError(f"{self}: unavailable on this machine ({error})") from None
+        except (RuntimeError, TypeError, ValueError) as error:
+            asked = ", ".join(f"{f.name}={v!r}" for f in fields(self) if (v := getattr(self, f.name)) != f.default)
+            raise ConfigurationError(f"{asked}: unavailable on this machine ({error})") from None
 
     def launch(self) -> Fabric:
         """Fabric, launched: from here on there may be several processes."""
@@ -70,7 +72,7 @@ class Execution:
         verbose: show a progress bar.
         watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
-        say: called with a line that says where a resumed run continues.
+        say: called with a line about the fit: where a resumed run continues, why one stopped, what to be wary of.
     """
 
     machine: Machine = field(default_factory=Machine)
@@ -83,7 +85,7 @@ class Execution:
     verbose: bool = False
     watch: Callable[[Mapping[str, float]], None] | None = None
     begin: Callable[[], None] = lambda: None
-    say: Callable[[str], None] = lambda line: None
+    say: Callable[[str], None] = log
 
     def part(self, name: str, time_limit: float | None) -> Execution:
         """The same for one network: a subfolder, and its share of the time."""
@@ -101,14 +103,16 @@ def torch_device(name: str) -> torch.device:
         return torch.device(name)
     except RuntimeError:
         raise ConfigurationError(
-            f"device {name}: PyTorch does not know it; available are {', '.join(_available())}"
+            f"device={name!r}: PyTorch does not know it; available are {', '.join(_available())}"
         ) from None
 
 
 def _check_device(name: str) -> None:
     kind = name.partition(":")[0]
     if kind in ("cuda", "mps") and kind not in _available():
-        raise ConfigurationError(f"device {name}: unavailable on this machine; available are {', '.join(_available())}")
+        raise ConfigurationError(
+            f"device={name!r}: unavailable on this machine; available are {', '.join(_available())}"
+        )
 
 
 def _available() -> list[str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,9 @@ from ccn.training.recipe import Recipe
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-__all__ = ["train"]
+__all__ = ["rose", "train"]
+
+ROSE = "validation loss rose"
 
 
 def train(
@@ -54,6 +56,8 @@ def train(
 ) -> Progress:
     """Train a network; afterwards it has the weights of its best epoch on the validation part, or of its last.
 
+    With ``keep="last"`` a run that ends before its last epoch, or whose validation loss rose, has those of its best.
+
     Args:
         net: any module from a :class:`ccn.Batch` to (graphs, outputs).
         task: what the outputs mean.
@@ -64,7 +68,7 @@ def train(
         title: of the progress bar.
 
     Returns:
-        The progress of the run; ``ended`` is ``epochs``, ``patience`` or ``time limit``.
+        The progress of the run; ``ended`` is ``epochs``, ``patience``, ``time limit`` or ``validation loss rose``.
     """
     run = _Loop(net, task, examples, recipe, seed, execution)
     fabric, folder = run.fabric, execution.folder
@@ -111,7 +115,28 @@ def train(
                 if execution.watch is not None:
                     execution.watch(row)
     net.load_state_dict(best or net.state_dict())
+    if progress.ended == ROSE:
+        execution.say(
+            f"{title}: the validation loss rose to {progress.history[-1]['validation_loss']:.3g}; stopped after epoch "
+            f"{progress.epoch}, and epoch {progress.best_epoch + 1} is kept"
+        )
     return progress
+
+
+def rose(losses: Sequence[float], constant: float, epochs: int) -> bool:
+    """Whether a run of so many epochs has diverged, by the validation losses of those done.
+
+    So if in the last of them, as many as a third of all epochs and at least 5, every loss was above twice the least so
+    far and above that of a constant prediction. After the last epoch it is enough that this epoch is so.
+
+    Example:
+        >>> rose([0.5, 0.4, 1.3, 2.0, 1.5, 3.0, 4.0], 1.0, 12), rose([0.5, 0.4, 1.3, 0.7, 1.5, 3.0, 4.0], 1.0, 12)
+        (True, False)
+    """
+    last = 1 if len(losses) == epochs else max(5, epochs // 3)
+    known = [x for x in losses if not math.isnan(x)]
+    bound = max(2 * min(known, default=math.inf), constant)
+    return bool(known) and len(losses) > last and not any(x <= bound for x in losses[-last:])
 
 
 class _Loop:
@@ -134,7 +159,13 @@ class _Loop:
         self.steps = self.epochs * len(self.batches)
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
+        self.bounds = None
+        if examples.bounds is not None:
+            self.bounds = torch.from_numpy(task.encode_bounds(examples.bounds)).to(fabric.device)
         self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
+        held = self.y[torch.from_numpy(self.held.rows).to(fabric.device)]
+        loss, weight = task.losses(held.new_zeros(len(held), task.outputs), held)
+        self.constant = float(loss) / (float(weight) or 1.0)  # of the training mean, or of equal probabilities
         self.bare_optimiser = make_optimiser(net, recipe.optimiser)
         self.model, self.optimiser = fabric.setup(net, self.bare_optimiser)
         self.name = "" if self.folder is None else _fingerprint(net, task, examples, recipe, seed)
@@ -151,7 +182,9 @@ class _Loop:
                 layer.counts = len(rows) > 0
             with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
                 out = self.model(b.to(fabric.device))[: len(rows)]
-            total, weight = self.task.losses(out, self.y[index], None if self.weights is None else self.weights[index])
+            total, weight = self.task.losses(
+                out, self.y[index], *(None if a is None else a[index] for a in (self.weights, self.bounds))
+            )
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
             fabric.backward(total * world / torch.where(everywhere > 0, everywhere, 1.0))
@@ -172,14 +205,19 @@ class _Loop:
         if watched != "loss" and math.isnan(row.get(f"validation_{watched}", 0.0)):
             watched = "loss"  # the metric is undefined on the validation part, in every epoch
         value = row.get(f"validation_{watched}", math.nan)
-        kept = settings.keep == "last" or not len(self.held) or progress.epoch == 0
-        if kept or better(watched, value, progress.best):
-            progress.best, progress.best_epoch = None if math.isnan(value) else value, progress.epoch
+        this = None if math.isnan(value) else value, progress.epoch
+        if not len(self.held) or progress.epoch == 0 or better(watched, value, progress.best):
+            progress.best, progress.best_epoch = this
         progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
         if progress.epoch >= self.epochs:
             progress.ended = "epochs"
-        elif self.patience and progress.epoch - 1 - progress.best_epoch >= self.patience:
+        elif self.patience and settings.keep == "best" and progress.epoch - 1 - progress.best_epoch >= self.patience:
             progress.ended = "patience"
+        losses = [row["validation_loss"] for row in progress.history] if len(self.held) else []
+        if settings.rising == "stop" and rose(losses, self.constant, self.epochs):
+            progress.ended = ROSE
+        if progress.ended == "epochs" and settings.keep == "last":
+            progress.best, progress.best_epoch = this
         return row
 
     def evaluate(self, progress: Progress) -> dict[str, float]:
@@ -217,7 +255,7 @@ class _Loop:
         raise TrainingError(
             f"epoch {progress.epoch}, batch {progress.batch}, step {progress.step}: the loss is {float(total):g} and "
             f"the norm of the gradient {math.nan if norm is None else float(norm):g}, at a learning rate of "
-            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning_rate, clip=1.0 "
+            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning rate, clip=1.0 "
             "or norm='batch', and look for extreme values among features and targets"
         )
 
@@ -271,5 +309,6 @@ def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe,
     """Identifies a run by its settings and data; initial weights follow from the seed."""
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
-    data = fingerprint(examples.graphs, examples.targets, examples.train, examples.validation, examples.weights)
+    parts = (examples.train, examples.validation, examples.weights, examples.bounds)
+    data = fingerprint(examples.graphs, examples.targets, *parts)
     return digest(text, data)

@@ -67,7 +67,7 @@ def _scale_steps(optimiser: torch.optim.Optimizer, factors: dict[nn.Parameter, T
 def rate(o: Optimiser, step: int, steps: int) -> float:
     """The learning rate of a step of ``steps``: warm-up, then decay to the final rate at the last step."""
     peak, warm = o.learning_rate, round(o.warmup * steps)
-    assert peak is not None, "Recipe.for_task has a rate for the task"
+    assert peak != "auto", "Recipe.for_task has a rate for the task"
     if step < warm:
         return peak * (step + 1) / warm
     if o.schedule == "constant":

@@ -15,79 +15,61 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from numbers import Integral, Real
-from sys import float_info
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar
 
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import Shape
 from ccn.learning.plain import plain, unplain
 from ccn.learning.settings import Features, Loss
-from ccn.settings import setting
+from ccn.settings import Checked, setting
 
 __all__ = [
     "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training", "changed",
     "from_dict", "recipe", "to_dict",
 ]  # fmt: skip
 
+Auto = Literal["auto"]
+"""What the task needs (:meth:`Recipe.for_task`); None is off."""
 PAPER_WIDTHS = (4, 8, 16)
 """Channels of level 0, to choose from on validation: the paper does not give its number."""
 
-_RANGES: dict[str, tuple[tuple[str, ...], Callable[[Any], bool]]] = {
-    "not negative": (("levels", "least_steps"), lambda v: v >= 0),
-    "more than 0": (("growth", "learning_rate", "clip"), lambda v: v > 0),
-    "at least 0 and less than 1": (("dropout", "head_dropout", "warmup"), lambda v: 0 <= v < 1),
-    "at least 1": (("patience",), lambda v: v >= 1),
-    "an integer of at least 1": (("epochs", "batch_size", "members"), lambda v: type(v) is int and v >= 1),
-}
-
-
-class _Checked:
-    """A section whose values are checked: those of a Literal by its choices, numbers by their range."""
-
-    def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for f in fields(self):  # type: ignore[arg-type]
-            value, must = getattr(self, f.name), ""
-            if value is None and f.default is None:
-                continue
-            if get_origin(hints[f.name]) is Literal and value not in (choices := get_args(hints[f.name])):
-                must = f"one of {', '.join(choices)}"
-            for range_, (names, holds) in _RANGES.items():
-                if f.name in names and not holds(value):
-                    must = range_
-            if must:
-                raise ConfigurationError(f"{f.name}={value!r}: it must be {must}")
-
-
-# A field that may be None has the default None: a TOML file has no null, so that such a field is left out there.
-
 
 @dataclass(frozen=True)
-class Network(_Checked):
+class Network(Checked):
     """The options of :class:`ccn.CCN` that do not follow from the data.
 
     ``scheme`` maps a graph to its composition scheme, by default that of closed neighbourhoods, with parts limited by
-    ``max_part``. A dropout of None depends on the task (:meth:`Recipe.for_task`).
+    ``max_part``.
     """
 
-    order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.")
-    levels: int = setting(2, "Number of levels.")
-    channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.")
-    growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.")
-    contractions: Any = setting("distinct", "Contractions: distinct, all, paper10 or complete.")
+    order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0)
+    levels: int = setting(2, "Number of levels.", least=0)
+    channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.", least=1)
+    growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.", above=0)
+    contractions: Any = setting(
+        "distinct", "Contractions: distinct, all, paper10, complete, or a list: 'abx,xy->ab axx,by->ab'."
+    )
     adjacency: bool | Literal["both"] = setting(True, "Product with the adjacency matrix: true, false or both.")
     own: bool = setting(False, "Add the previous activation of each vertex.")
     edge_features: bool = setting(False, "Use edge features as further channels of the adjacency matrix.")
-    nonlinearity: Any = setting("relu", "Nonlinearity of the levels.")
-    norm: str | None = setting(None, "Normalisation of the levels: batch, layer or none.")
-    dropout: float | None = setting(None, "Dropout rate of the levels.")
-    hidden: int | tuple[int, ...] = setting(
-        64, "Widths of the hidden layers of the head; one number, or one per layer."
+    nonlinearity: str | Callable[..., Any] = setting("relu", "Nonlinearity of the levels.")
+    norm: Literal["batch", "layer"] | None = setting(None, "Normalisation of the levels: batch, layer or none.")
+    dropout: float | Auto | None = setting(
+        "auto", "Dropout rate of the levels; auto depends on the task.", least=0, below=1
     )
-    head_norm: str | None = setting(None, "Normalisation of the head: batch, layer or none.")
-    head_dropout: float | None = setting(None, "Dropout rate of the head.")
+    hidden: int | tuple[int, ...] = setting(
+        64, "Widths of the hidden layers of the head; one number, or one per layer.", least=1
+    )
+    head_norm: Literal["batch", "layer"] | None = setting(None, "Normalisation of the head: batch, layer or none.")
+    head_dropout: float | Auto | None = setting(
+        "auto", "Dropout rate of the head; auto depends on the task.", least=0, below=1
+    )
+    graph_features: bool = setting(
+        False,
+        "Feed features of the molecule as a whole to the head: descriptors and extra columns, else all there are.",
+    )
     scheme: Any = setting(None, "Composition scheme.", flags=())
-    max_part: int | None = setting(None, "Size above which a part stops growing.")
+    max_part: int | None = setting(None, "Size above which a part stops growing.", least=1)
 
     def widths(self) -> list[int]:
         """Channels of each level 0..levels."""
@@ -97,43 +79,59 @@ class Network(_Checked):
 
 
 @dataclass(frozen=True)
-class Optimiser(_Checked):
+class Optimiser(Checked):
     """The optimiser and its learning rate schedule.
 
     ``scaled`` is for optimisers of Adam's kind, which move all weights by the same amount: too much for contractions
-    that sum many terms. A learning rate of None depends on the task (:meth:`Recipe.for_task`).
+    that sum many terms.
     """
 
     method: Literal["sgd", "adamw"] = setting("adamw", "Optimiser.", flags=("--optimiser",))
-    learning_rate: float | None = setting(None, "Peak learning rate.")
-    final_rate: float = setting(0.0, "Learning rate of the last step.")
+    learning_rate: float | Auto = setting("auto", "Peak learning rate; auto depends on the task.", above=0)
+    final_rate: float = setting(0.0, "Learning rate of the last step.", least=0)
     schedule: Literal["constant", "linear", "cosine"] = setting("cosine", "Learning rate decay after the warm-up.")
-    warmup: float = setting(0.0, "Fraction of the steps in which the learning rate grows from near zero.")
-    momentum: float = setting(0.9, "SGD momentum.")
-    weight_decay: float = setting(0.0, "Weight decay.")
+    warmup: float = setting(
+        0.0, "Fraction of the steps in which the learning rate grows from near zero.", least=0, below=1
+    )
+    momentum: float = setting(0.9, "SGD momentum.", least=0, below=1)
+    weight_decay: float = setting(0.0, "Weight decay.", least=0)
     scaled: bool = setting(False, "Scale the updates of each weight by its initial size.")
-    clip: float | None = setting(None, "Maximum norm of the gradient.")
+    clip: float | None = setting(None, "Maximum norm of the gradient.", above=0)
 
 
 @dataclass(frozen=True)
-class Training(_Checked):
+class Training(Checked):
     """Epochs, loss, early stopping and the size of the ensemble.
 
-    The regression loss is that of targets scaled to mean 0 and deviation 1; classification has cross-entropy. Where
-    ``least_steps`` asks for more epochs, patience grows with them; None depends on the task (:meth:`Recipe.for_task`).
-    Where the learning rate falls to zero the last epoch is a good one to keep, and was not chosen by luck.
+    The regression loss is that of targets scaled to mean 0 and deviation 1, after they were bent where
+    ``target_scale`` says so (:mod:`ccn.features.scaling`); classification has cross-entropy. Where ``least_steps`` asks
+    for more epochs, patience grows with them. Where the learning rate falls to zero the last epoch is a good one to
+    keep, and was not chosen by luck; but a run that does not come to it, or whose validation loss rose
+    (:func:`ccn.training.loop.rose`), keeps its best.
     """
 
-    epochs: int = setting(100, "Passes over the training part.")
-    least_steps: int | None = setting(None, "Minimum number of steps; a small data set has more epochs.")
-    batch_size: int = setting(64, "Graphs per step.")
+    epochs: int = setting(100, "Passes over the training part.", least=1)
+    least_steps: int | Auto | None = setting(
+        "auto",
+        "Minimum number of steps, for which a small data set has more epochs; auto depends on the task.",
+        least=0,
+    )
+    batch_size: int = setting(64, "Graphs per step.", least=1)
     loss: Loss = setting("mse", "Regression loss.")
-    patience: int | None = setting(None, "Epochs without improvement after which training stops; none never stops.")
+    target_scale: Shape = setting(
+        "linear", "Scale on which numbers are fitted: linear, log, power, or auto, by the tails of each target."
+    )
+    patience: int | None = setting(
+        None, "Epochs without improvement after which training stops; none never stops.", least=1
+    )
     keep: Literal["best", "last"] = setting("best", "Epoch whose weights are kept: best on validation, or last.")
+    rising: Literal["stop", "ignore"] = setting(
+        "stop", "Stop and keep the best epoch if the validation loss rises for long above that of a constant."
+    )
     monitor: str = setting(
         "loss", "Validation metric to monitor: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc."
     )
-    members: int = setting(1, "Networks in the ensemble, trained from different seeds.")
+    members: int = setting(1, "Networks in the ensemble, trained from different seeds.", least=1)
 
     def passes(self, batches: int) -> tuple[int, int | None]:
         """Epochs and patience if an epoch has this number of batches.
@@ -142,6 +140,7 @@ class Training(_Checked):
             >>> Training(epochs=30, least_steps=1500, patience=10).passes(batches=5)
             (300, 100)
         """
+        assert self.least_steps != "auto", "Recipe.for_task has a number for the task"
         more = max(1.0, (self.least_steps or 0) / (self.epochs * max(1, batches)))
         return round(self.epochs * more), None if self.patience is None else round(self.patience * more)
 
@@ -182,7 +181,7 @@ class Recipe:
         return getattr(getattr(self, section), name)
 
     def for_task(self, *, classification: bool) -> Recipe:
-        """The recipe with a value for each field that was left to the task.
+        """The recipe with a value for each field that is ``auto``.
 
         Example:
             >>> r = recipe("default", dropout=0.3).for_task(classification=True)
@@ -190,10 +189,10 @@ class Recipe:
             (0.3, 0.5)
         """
         task = _CLASSES if classification else _NUMBERS
-        return self.override(**{k: v for k, v in task.items() if self.get(k) is None})
+        return self.override(**{k: v for k, v in task.items() if self.get(k) == "auto"})
 
 
-# Classification overfits quickly, so that dropout helps; it hurts regression.
+# What ``auto`` is. Classification overfits quickly, so that dropout helps; it hurts regression.
 _CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5, "least_steps": 300}
 _NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.0, "least_steps": 1500}
 
@@ -220,6 +219,7 @@ RECIPES: dict[str, Recipe] = {
 """The recipes that have a name."""
 
 SECTIONS = {"features": Features, "network": Network, "optimiser": Optimiser, "training": Training}
+_OBJECTS = ("contractions", "scheme", "vertices")  # settings that may be values of the package
 _HOME = {f.name: section for section, kind in SECTIONS.items() for f in fields(kind)}
 Part = TypeVar("Part")
 
@@ -234,10 +234,11 @@ def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
 
 
 def to_dict(r: Recipe) -> dict[str, Any]:
-    """The recipe as plain data for JSON and TOML; fields that are None are left out."""
+    """The recipe as plain data for JSON; fields that are None, and that by default, are left out."""
 
     def section(part: Any) -> dict[str, Any]:
-        return {f.name: plain(v) for f in fields(part) if (v := getattr(part, f.name)) is not None}
+        values = ((f, getattr(part, f.name)) for f in fields(part))
+        return {f.name: plain(v) for f, v in values if v is not None or f.default is not None}
 
     return {"name": r.name, **{name: section(getattr(r, name)) for name in SECTIONS}}
 
@@ -255,43 +256,14 @@ def changed(part: Part, section: str, values: Mapping[str, Any]) -> Part:
     """A section of settings with some fields replaced, by values as they are in Python or in a file."""
     known = [f.name for f in fields(part)]  # type: ignore[arg-type]
     given = {_known(f"{section}.{name}", known): value for name, value in values.items()}
-    given = {k: unplain(v) if isinstance(v, list | tuple | Mapping) else v for k, v in given.items()}
-    hints = get_type_hints(type(part))
     for name, value in given.items():
-        if not _fits(value, hints[name]):
-            raise ConfigurationError(f"[{section}] {name}={value!r}: it must be {_described(hints[name])}")
-    try:
-        return replace(part, **given)  # type: ignore[type-var]
-    except TypeError as error:
-        raise ConfigurationError(f"[{section}] {given}: {error}") from None
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of an annotated type: None, a choice, a finite number, a bool, a text, or a tuple of these."""
-    kind, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return True
-    if kind is Literal:
-        return isinstance(value, str) and value in inner
-    if kind is tuple:
-        return isinstance(value, tuple) and all(_fits(v, inner[0]) for v in value)
-    if inner:
-        return any(_fits(value, one) for one in inner)
-    if hint in (int, float):
-        number: Any = Integral if hint is int else Real
-        return isinstance(value, number) and not isinstance(value, bool) and abs(value) <= float_info.max
-    return isinstance(value, hint)
-
-
-def _described(hint: Any) -> str:
-    kind, inner = get_origin(hint), get_args(hint)
-    if kind is Literal:
-        return f"one of {', '.join(inner)}"
-    if kind is tuple:
-        return f"a list of {inner[0].__name__}"
-    return (
-        " or ".join(map(_described, inner)) if inner else "none" if hint is type(None) else f"of type {hint.__name__}"
-    )
+        if not isinstance(value, list | tuple) and not (isinstance(value, Mapping) and name in _OBJECTS):
+            continue
+        try:
+            given[name] = unplain(value)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigurationError(f"{name}={value!r}: {error}") from None
+    return replace(part, **given)  # type: ignore[type-var]
 
 
 def _home(key: str) -> tuple[str, str]:

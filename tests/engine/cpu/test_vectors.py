@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ccn.engine.cpu import vectors
+
 KERNEL = """
 import sys
 from ccn.engine.cpu.vectors import _folder, compiled, kept_kernels
@@ -45,3 +47,24 @@ def test_a_shared_folder_of_compiled_code_is_not_used(variable: str, tmp_path: P
     assert not other.is_relative_to(cache)
     assert (before, after) == (False, True)
     assert not other.exists()  # removed at the end of the process
+
+
+def _two(x: int) -> int:
+    return x + 2
+
+
+def test_code_that_cannot_be_kept_or_is_damaged_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_folder", lambda: str(tmp_path))
+
+    def fail(*words: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "replace", fail)
+        assert vectors.compiled(_two)(1) == 3
+    assert vectors.compiled(_two)(1) == 3
+    (kept,) = tmp_path.rglob("*.nbi")
+    for content in (b"", b"half"):  # as after a crash of the machine
+        kept.write_bytes(content)
+        assert vectors.compiled(_two)(1) == 3
+        assert kept.read_bytes() != content

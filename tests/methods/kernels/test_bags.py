@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ccn.methods.kernels.bags import matrices, mix, name, row_names, tally
+from ccn import Graph, Pack
+from ccn.methods.kernels.bags import edge_names, matrices, mix, name, row_names, tally, vertex_names
 
 
 def test_names_tell_things_apart() -> None:
@@ -29,3 +30,13 @@ def test_counting() -> None:
     assert a.toarray().tolist() == [[0, 0, 4], [18, 0, 9], [0, 0, 0]]
     assert b.toarray().tolist() == [[0, 1, 0]]
     assert tally(np.zeros(0, dtype=int), key[:0], 2).graphs == 2
+
+
+def test_labels_are_named_as_the_columns_that_they_stand_for() -> None:
+    path = Pack.of([Graph([(0, 1), (1, 2)], n=3)])
+    beside = np.array([[0.5], [0.0], [2.0]], dtype=np.float32)
+    for more in (None, beside):
+        pack = path.with_labels(np.array([[2, 3], [-1, 0], [1, -1]]), 4, beside=more)
+        pack = pack.with_labels(np.array([1, 0]), 2, "edge_features")
+        assert (vertex_names(pack) == vertex_names(pack.dense())).all()
+        assert (edge_names(pack) == edge_names(pack.dense())).all()

@@ -78,7 +78,7 @@ def test_state_comes_back(kernel: Kernel[Any]) -> None:
 
 
 def test_two_sides_need_common_anchors() -> None:
-    with pytest.raises(ConfigurationError, match="fit"):
+    with pytest.raises(ConfigurationError):
         MultiscaleLaplacian().gram(PACK, PACK)
 
 

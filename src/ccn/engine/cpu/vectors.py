@@ -8,14 +8,15 @@ pass on. The kind of number is that of an argument ``like`` or of a weight.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
 from ccn.files import cache_folder, private_folder
@@ -36,6 +37,7 @@ __all__ = [
     "no_inline",
     "put",
     "total",
+    "when_compiling",
 ]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
@@ -61,16 +63,56 @@ def kept_kernels() -> bool:
     return any(Path(_folder()).rglob("*.nbi"))
 
 
+@contextmanager
+def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Call a function at the first kernel that is compiled, not read from disk, while the block runs."""
+
+    class First(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                tell()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", First()):
+        yield
+
+
 def compiled(f: Callable[..., Any]) -> Any:
     """Compile when first called, without reference counts, and keep the result on disk where that is possible."""
     given = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = _folder()
     try:
-        return numba.njit(cache=True, forceinline=False, **_OPTIONS)(f)
+        return _tolerant(numba.njit(cache=True, forceinline=False, **_OPTIONS)(f))
     except RuntimeError:  # no folder that can be written to
         return numba.njit(forceinline=False, **_OPTIONS)(f)
     finally:
         numba.config.CACHE_DIR = given
+
+
+def _tolerant(made: Any) -> Any:
+    """The same function; where its code cannot be kept, or was damaged, it is compiled instead of an error."""
+    kept = made._cache
+    load, save = kept.load_overload, kept.save_overload
+
+    def loaded(*of: Any) -> Any:
+        try:
+            return load(*of)
+        except Exception:  # of pickle: any
+            with suppress(OSError):
+                kept.flush()
+            return None
+
+    def saved(*of: Any) -> None:
+        with suppress(OSError):
+            save(*of)
+
+    kept.load_overload, kept.save_overload = loaded, saved
+    return made
 
 
 def inlined(f: Callable[..., Any]) -> Any:

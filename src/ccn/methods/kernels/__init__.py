@@ -5,7 +5,7 @@ from __future__ import annotations
 from ccn.methods.kernels.counting import WL, Graphlet, RandomWalk, ShortestPath, WLEdge, WLOptimalAssignment
 from ccn.methods.kernels.kernel import BagKernel, Kernel, stored_gram
 from ccn.methods.kernels.multiscale_laplacian import MultiscaleLaplacian
-from ccn.methods.kernels.parts import PartKinds
+from ccn.methods.kernels.parts import PartKinds, PartShares
 
 __all__ = [
     "WL",
@@ -14,6 +14,7 @@ __all__ = [
     "Kernel",
     "MultiscaleLaplacian",
     "PartKinds",
+    "PartShares",
     "RandomWalk",
     "ShortestPath",
     "WLEdge",

@@ -8,6 +8,7 @@ splitmix64; among ten million things two share a name with probability 3e-6.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,27 +66,40 @@ def name(*parts: Any) -> Names:
     return out
 
 
-def row_names(rows: NDArray[Any]) -> Names:
-    """The names of rows of numbers; equal rows have equal names."""
+def row_names(rows: NDArray[Any], first: int = 0) -> Names:
+    """The names of rows of numbers, whose columns are numbered from ``first``; equal rows have equal names."""
     bits = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # minus zero becomes zero
     out = np.zeros(len(bits), dtype=np.uint64)
-    for j, column in enumerate(bits.view(np.uint64).T):
+    for j, column in enumerate(bits.view(np.uint64).T, first):
         out += name(j, column)
     return out
 
 
+def _label_names(a: Mapping[str, NDArray[Any]], labels: str, features: str) -> Names:
+    """The names of rows of features, where labels stand for columns: those of the columns, which are not made."""
+    if labels not in a:
+        return row_names(a[features])
+    width = int(a[f"{labels}_width"][0])
+    zero, one = np.zeros(1).view(np.uint64), np.ones(1).view(np.uint64)
+    column = np.arange(width)
+    absent = name(column, zero)
+    gain = np.append(name(column, one) - absent, np.uint64(0))  # the last for no label, -1
+    out: Names = absent.sum(dtype=np.uint64) + gain[a[labels]].sum(1, dtype=np.uint64)
+    return out + row_names(a[features], width) if features in a else out
+
+
 def vertex_names(pack: Pack) -> Names:
     """(vertices,) the label of each vertex: the name of its features."""
-    return row_names(pack.compact().arrays["features"])
+    return _label_names(pack.compact().arrays, "labels", "features")
 
 
 def edge_names(pack: Pack) -> Names:
     """(entries,) the label of the edge of each nonzero entry of A; zero without edge features."""
     a = pack.compact().arrays
-    if "edge_features" not in a:
+    if "edge_features" not in a and "edge_labels" not in a:
         return np.zeros(len(a["row"]), dtype=np.uint64)
     first = np.repeat(a["edge_start"][:-1], np.diff(a["entry_start"]))
-    out: Names = row_names(a["edge_features"])[a["edge"] + first]
+    out: Names = _label_names(a, "edge_labels", "edge_features")[a["edge"] + first]
     return out
 
 

@@ -11,7 +11,8 @@ may be that a part occurs at all, such as one that makes a molecule toxic), the 
 
     k(g, h) = sum over t of min(c_g(t), c_h(t)) / sum over t of max(c_g(t), c_h(t)),
 
-which is positive definite and 1 on the diagonal (Ralaivola et al. 2005).
+which is positive definite and 1 on the diagonal (Ralaivola et al. 2005). :class:`PartKinds` has this kernel up to one
+level; :class:`PartShares` has its mean over several levels, and sees the labels of edges.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ccn.errors import GraphError
+from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import starts
 from ccn.methods.kernels.bags import (
     Bag,
     Names,
+    edge_names,
     edges,
     graph_of,
     matrices,
@@ -43,10 +47,11 @@ from ccn.methods.kernels.bags import (
 from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
 from ccn.models import CCN
 
-__all__ = ["PartKinds", "kinds"]
+__all__ = ["PartKinds", "PartShares", "kinds", "part_bags"]
 
 _CHANNELS = 8  # of eight bits each: different entries agree in all of them with probability 2^-64
 _BITS = 8
+_EDGE_BITS = 4  # entries of A are small, for sums to stay exact
 
 
 def _code(names: Names) -> Floats:
@@ -62,10 +67,19 @@ def _hash(x: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=8)
-def _network(order: int, levels: int) -> CCN:
-    """The network, with the same weights on every machine."""
+def _network(order: int, levels: int, labels: bool) -> CCN:
+    """The network, with the same weights on every machine; with ``labels`` of edges as entries of A."""
+    a = (EdgeFeatures(1),) if labels else (Weights(),)
     with torch.random.fork_rng(devices=[]):
-        made = CCN(_CHANNELS, order=order, levels=levels, channels=_CHANNELS, own=True, nonlinearity=_hash).double()
+        made = CCN(
+            _CHANNELS,
+            order=order,
+            levels=levels,
+            channels=_CHANNELS,
+            own=True,
+            nonlinearity=_hash,
+            adjacency_channels=a,
+        ).double()
     with torch.no_grad():
         made.embedding.weight.copy_(torch.eye(_CHANNELS))
         for i, layer in enumerate(made.layers):
@@ -75,18 +89,23 @@ def _network(order: int, levels: int) -> CCN:
     return made
 
 
-def _hashed(graphs: Pack) -> Pack:
-    """The graphs with a hash of each vertex's label per channel, and undirected edges without weights."""
-    u, v, _ = edges(graphs)
+def _hashed(graphs: Pack, labels: bool) -> Pack:
+    """The graphs with a hash of each vertex's label per channel, and undirected edges: without weights, or with a hash
+    of their label as the entry of A.
+    """
+    u, v, once = edges(graphs)
     graph, label = graph_of(graphs)[u], vertex_names(graphs)
     pairs = np.stack([u, v], axis=1) - starts(graphs.sizes)[graph, None]
     features = np.stack([_code(name(c, label)) for c in range(_CHANNELS)], axis=1)
-    return Pack.of_edges(graphs.sizes, np.bincount(graph, minlength=len(graphs)), pairs, features)
+    entries = None
+    if labels:
+        entries = (mix(edge_names(graphs)[once]) >> np.uint64(64 - _EDGE_BITS)).astype(np.float64)[:, None] + 1
+    return Pack.of_edges(graphs.sizes, np.bincount(graph, minlength=len(graphs)), pairs, features, entries)
 
 
-def kinds(graphs: Pack, order: int, levels: int, together: int = 2_000) -> list[Names]:
+def kinds(graphs: Pack, order: int, levels: int, *, edge_labels: bool = False, together: int = 2_000) -> list[Names]:
     """(vertices,) for every level 0..levels: the kind of each vertex's part; ``together`` vertices are a batch."""
-    net, hashed = _network(order, levels), _hashed(graphs)
+    net, hashed = _network(order, levels, edge_labels), _hashed(graphs, edge_labels)
     block = np.cumsum(hashed.sizes) // together
     found: list[list[Names]] = [[np.zeros(0, np.uint64)] for _ in range(levels + 1)]
     with torch.inference_mode():
@@ -129,3 +148,69 @@ class PartKinds(Kernel[Bag]):
 
     def squares(self, a: Bag) -> Floats:
         return np.ones(a.graphs)
+
+
+@dataclass(frozen=True)
+class PartShares(Kernel[list[list[Bag]]]):
+    """The mean, over depths 1 to ``levels`` and over views, of the share of parts in common up to that depth.
+
+    The labels of edges are entries of A. With ``hidden`` columns of vertices and edges, such as those of chirality,
+    there is a second view of the graphs, in which they are zero: parts that differ in them alone are then half in
+    common. Every view is hashed once for all depths.
+
+    Attributes:
+        order, levels: of the network.
+        hidden: columns of vertex features and of edge features that the second view does not see.
+    """
+
+    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
+    order: int = 2
+    levels: int = 3
+    hidden: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+    def see(self, graphs: Pack) -> list[list[Bag]]:
+        """For each view the bag of every level."""
+        return [[unary(bag) for bag in part_bags(view, self.order, self.levels)] for view in self.views(graphs)]
+
+    def views(self, graphs: Pack) -> list[Pack]:
+        """The graphs, and as they are without the hidden columns."""
+        if not any(self.hidden):
+            return [graphs]
+        arrays = dict(graphs.compact().arrays)
+        for key, columns in zip(("features", "edge_features"), self.hidden, strict=True):
+            if columns:
+                arrays[key] = arrays[key].copy()
+                arrays[key][:, list(columns)] = 0
+        return [graphs, Pack(arrays, directed=graphs.directed, self_loops=graphs.self_loops)]
+
+    def compare(self, a: list[list[Bag]], b: list[list[Bag]]) -> Floats:
+        total = np.zeros((a[0][0].graphs, b[0][0].graphs))
+        for left_view, right_view in zip(a, b, strict=True):
+            both, either = np.zeros_like(total), np.zeros_like(total)
+            for level, bags in enumerate(zip(left_view, right_view, strict=True)):
+                left, right = matrices(*bags)
+                both += (left @ right.T).toarray()
+                either += left.sum(axis=1)[:, None] + right.sum(axis=1)
+                if level:
+                    total += both / np.maximum(either - both, 1)
+        return total / (self.levels * len(a))
+
+    def squares(self, a: list[list[Bag]]) -> Floats:
+        return np.ones(a[0][0].graphs)
+
+
+def part_bags(graphs: Pack, order: int, levels: int) -> list[Bag]:
+    """For every level 0..levels how often each kind of part occurs in each graph, by the labels of edges too if any.
+
+    Kept as long as the pack is, since several methods may read the same graphs.
+    """
+    kept = _BAGS.setdefault(graphs, {})
+    if len(kept.get(order, ())) <= levels:
+        labels = "edge_features" in graphs.arrays and not graphs.directed
+        found = kinds(graphs, order, max(levels, _LEVELS), edge_labels=labels)
+        kept[order] = [tally(graph_of(graphs), keys, len(graphs)) for keys in found]
+    return kept[order][: levels + 1]
+
+
+_LEVELS = 3  # that are counted at once
+_BAGS: WeakKeyDictionary[Pack, dict[int, list[Bag]]] = WeakKeyDictionary()

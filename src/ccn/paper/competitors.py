@@ -1,0 +1,228 @@
+"""The recipes that ours are compared with on molecules; each is fitted and asked in one call."""
+
+from __future__ import annotations
+
+import csv
+import importlib.metadata
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ccn.errors import DataError, TrainingError
+from ccn.learning.task import Floats
+from ccn.methods.registry import METHODS
+from ccn.paper.tasks import OURS, Task
+
+__all__ = ["COMPETITORS", "Competitor", "missing"]
+
+_CHEMPROP = "CCN_CHEMPROP"
+_TREES = 500
+_BITS = 1024
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """A published recipe.
+
+    Attributes:
+        predict: from SMILES and targets of the training rows, SMILES of the test rows, the task and a seed to one
+            number per test row, of classes the probability of class 1.
+        versions: of the packages behind it.
+        settings: for the record.
+        missing: why it cannot run here; empty where it can.
+    """
+
+    predict: Callable[[Sequence[str], Floats, Sequence[str], Task, int], Floats]
+    versions: Callable[[], Mapping[str, str]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    missing: Callable[[], str] = lambda: ""
+
+
+def missing(method: str) -> str:
+    """Why a method of ours or a competitor cannot run here; empty where it can."""
+    if method in COMPETITORS:
+        return COMPETITORS[method].missing()
+    known = method not in OURS or OURS[method].method in METHODS
+    return "" if known else f"this version has no method {OURS[method].method}"
+
+
+def _features(smiles: Iterable[str], *kinds: Callable[[Any], Sequence[float]]) -> Floats:
+    """(molecules, columns) the features of these kinds, one beside another."""
+    from rdkit import Chem, rdBase
+
+    rows = []
+    with rdBase.BlockLogs():
+        for text in smiles:
+            mol = Chem.MolFromSmiles(text)
+            if mol is None:
+                raise DataError(f"{text!r}: RDKit reads no molecule; correct the row or leave it out")
+            rows.append(np.concatenate([np.asarray(kind(mol), dtype=np.float64) for kind in kinds]))
+    return np.stack(rows)
+
+
+def _morgan(mol: Any) -> Sequence[float]:
+    from rdkit.Chem import rdFingerprintGenerator
+
+    made = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=_BITS)
+    counts: Sequence[float] = made.GetCountFingerprintAsNumPy(mol)
+    return counts
+
+
+def _avalon(mol: Any) -> Sequence[float]:
+    from rdkit.Avalon.pyAvalonTools import GetAvalonCountFP
+
+    counts = GetAvalonCountFP(mol, nBits=_BITS)
+    row = np.zeros(_BITS)
+    for place, count in counts.GetNonzeroElements().items():
+        row[place] = count
+    return row.tolist()
+
+
+def _erg(mol: Any) -> Sequence[float]:
+    from rdkit.Chem.rdReducedGraphs import GetErGFingerprint
+
+    row: Sequence[float] = GetErGFingerprint(mol)
+    return row
+
+
+def _descriptors(mol: Any) -> Sequence[float]:
+    from rdkit.Chem import Descriptors
+
+    calculate: Any = Descriptors.CalcMolDescriptors
+    return list(calculate(mol, missingVal=float("nan"), silent=True).values())
+
+
+def _finite(x: Floats) -> Floats:
+    """Without what does not fit into single precision, in which scikit-learn's trees read."""
+    return np.clip(np.nan_to_num(x), -1e30, 1e30)
+
+
+def _threads() -> int:
+    import torch
+
+    return torch.get_num_threads()
+
+
+def _of_sklearn(model: Callable[[bool, int], Any]) -> Callable[..., Floats]:
+    """A competitor from an estimator that reads Morgan counts and descriptors, made of ``classification``, ``seed``."""
+
+    def predict(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, seed: int) -> Floats:
+        x, asked = (_finite(_features(smiles, _morgan, _descriptors)) for smiles in (train, test))
+        fitted = model(task.classification, seed).fit(x, y)
+        found: Floats = fitted.predict_proba(asked)[:, 1] if task.classification else fitted.predict(asked)
+        return found
+
+    return predict
+
+
+def _forest(classification: bool, seed: int) -> Any:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    kind = RandomForestClassifier if classification else RandomForestRegressor
+    return kind(_TREES, random_state=seed, n_jobs=_threads())
+
+
+def _boosting(classification: bool, seed: int) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    return (HistGradientBoostingClassifier if classification else HistGradientBoostingRegressor)(random_state=seed)
+
+
+def _maplight(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, seed: int) -> Floats:
+    """CatBoost as published for the ADMET group: numbers are scaled, some of them logarithms, and fitted by MAE."""
+    from catboost import CatBoostClassifier, CatBoostRegressor
+
+    x, asked = (_features(smiles, _morgan, _avalon, _erg, _descriptors) for smiles in (train, test))
+    how = {"random_strength": 2, "random_seed": seed, "thread_count": _threads(), "verbose": 0}
+    how["allow_writing_files"] = False
+    if task.classification:
+        found: Floats = CatBoostClassifier(loss_function="Logloss", **how).fit(x, y).predict_proba(asked)[:, 1]
+        return found
+    offset = min(float(y.min()), 0.0)
+    scaled = np.log10(y - offset + 1) if task.log else y
+    mean, deviation = scaled.mean(), scaled.std() or 1.0
+    fitted = CatBoostRegressor(loss_function="MAE", **how).fit(x, (scaled - mean) / deviation)
+    back = fitted.predict(asked) * deviation + mean
+    return np.asarray(10**back - 1 + offset if task.log else back)
+
+
+def _chemprop(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, seed: int) -> Floats:
+    """``chemprop train`` and ``chemprop predict`` at their defaults; it divides the training rows itself."""
+    kind = "classification" if task.classification else "regression"
+    with tempfile.TemporaryDirectory() as folder:
+        learned, asked, told = (Path(folder) / name for name in ("train.csv", "test.csv", "predicted.csv"))
+        _write(learned, ("smiles", "y"), zip(train, y.tolist(), strict=True))
+        _write(asked, ("smiles",), ((smiles,) for smiles in test))
+        out, seeds = Path(folder) / "out", ("--data-seed", str(seed), "--pytorch-seed", str(seed))
+        _call("train", "--data-path", learned, "--task-type", kind, "--output-dir", out, *seeds)
+        _call("predict", "--test-path", asked, "--model-paths", out, "--preds-path", told)
+        with told.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))[1:]
+    if len(rows) != len(test):
+        raise TrainingError(f"chemprop predicted {len(rows)} of {len(test)} rows; see that it runs by itself")
+    return np.array([float(row[-1]) for row in rows])
+
+
+def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+
+
+def _call(*words: str | Path) -> None:
+    done = subprocess.run([os.environ[_CHEMPROP], *map(str, words)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise TrainingError(f"chemprop {words[0]} ended with code {done.returncode}: {''.join(last)}")
+
+
+def _no_chemprop() -> str:
+    command = os.environ.get(_CHEMPROP)
+    if command and shutil.which(command):
+        return ""
+    at = f"{command} is no command; " if command else ""
+    return f"{at}set {_CHEMPROP} to the command chemprop of an environment of its own"
+
+
+def _chemprop_version() -> Mapping[str, str]:
+    """Of the environment of the command, asked of the Python beside it."""
+    python = Path(shutil.which(os.environ[_CHEMPROP]) or "").parent / "python"
+    ask = "from importlib.metadata import version; print(version('chemprop'))"
+    try:
+        said = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {"chemprop": "unknown"}
+    return {"chemprop": said.stdout.strip()}
+
+
+def _no_catboost() -> str:
+    return "" if importlib.util.find_spec("catboost") else "it needs CatBoost: pip install 'ccn[admet]'"
+
+
+def _versions(*packages: str) -> Callable[[], Mapping[str, str]]:
+    return lambda: {name: importlib.metadata.version(name) for name in packages}
+
+
+_COUNTS = "Morgan counts (radius 2, 1,024 columns), RDKit descriptors"
+COMPETITORS: dict[str, Competitor] = {
+    "forest": Competitor(
+        _of_sklearn(_forest), _versions("scikit-learn", "rdkit"), {"features": _COUNTS, "trees": _TREES}
+    ),
+    "boosting": Competitor(_of_sklearn(_boosting), _versions("scikit-learn", "rdkit"), {"features": _COUNTS}),
+    "maplight": Competitor(
+        _maplight,
+        _versions("catboost", "rdkit"),
+        {"features": f"{_COUNTS}, Avalon counts (1,024 columns), ErG", "random_strength": 2},
+        _no_catboost,
+    ),
+    "chemprop": Competitor(_chemprop, _chemprop_version, missing=_no_chemprop),
+}
+"""By name, in the order of the tables; ``forest`` and ``boosting`` are not those of the registry, which see counts of
+atoms and bonds."""
