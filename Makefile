@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint check test faults bench format clean
+.PHONY: help demo lint check test faults fuzz bench format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 9
@@ -37,6 +37,10 @@ check: lint  ## lint and the fast tests, for daily work
 
 test: lint  ## lint and all tests
 	$(BIN)/pytest -n 2
+
+fuzz: $(VENV)/.dev  ## 10,000 damaged inputs and forged models through the real readers, some minutes
+	$(BIN)/python -m tests.fuzz --processes 2 --report results/reliability/fuzz.json
+	$(BIN)/python -m tests.fuzz.page
 
 faults: $(VENV)/.dev  ## let every change on disk of small runs fail, and count what holds (half an hour or less)
 	$(BIN)/python tests/faults --report results/reliability/faults.json --page docs/reliability.md

@@ -73,3 +73,12 @@ def test_what_is_damaged_is_an_error_that_names_the_file(tmp_path: Path) -> None
     (tmp_path / "x.zip").write_bytes(good[:45] + b"\xff\xff\xff" + good[48:])
     with pytest.raises(DataError, match=r"x\.zip"):
         read_zip(tmp_path / "x.zip")
+
+
+def test_an_entry_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.txt", b"1")
+        entry = zipfile.ZipInfo("x")
+        entry.filename = ""
+        archive.writestr(entry, b"2")
+    assert read_zip(tmp_path / "x.zip", ".txt") == {"a.txt": b"1"}

@@ -115,6 +115,14 @@ def test_a_stray_quote_costs_one_row(tmp_path: Path, line: str, later: str, end:
     assert rows[3].cells == rows[5].cells
 
 
+@pytest.mark.parametrize("lines", ['1,C,"\n"', '"\n",', ',"\n"'])
+def test_lines_are_not_joined_by_a_blank_cell_that_is_lost(tmp_path: Path, lines: str) -> None:
+    (tmp_path / "t.csv").write_text(f"y,smiles\n{lines}\n2,CC\n")
+    rows = list(open_table(tmp_path / "t.csv").rows())
+    assert [bool(row.fault) for row in rows] == [True, True, False]
+    assert rows[-1].cells == ["2", "CC"]
+
+
 def test_quoted_cells_may_hold_delimiters_quotes_and_line_breaks(tmp_path: Path) -> None:
     import csv
 

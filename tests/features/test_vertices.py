@@ -132,3 +132,17 @@ def test_a_kind_of_ones_own_enters_itself() -> None:
         assert Place()([STAR, DOT]).features[:, 0].tolist() == [0, 1, 2, 3, 0]
     finally:
         del KINDS["place"]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {"kind": "degree", "cap": 10**9},
+        {"kind": "given", "width": 10**9},
+        {"kind": "histograms", "depth": 10**6},
+        {"kind": "histograms", "depth": 99, "of": {"kind": "histograms", "depth": 99}},
+    ],
+)
+def test_every_setting_has_a_bound(what: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=what["kind"][:9]):
+        vertex_features(what)

@@ -92,6 +92,45 @@ def test_parts_of_one_pack_are_joined_without_copies() -> None:
     same(joined(pack.select([5]), Pack.of(graphs(8)))[1], graphs(8)[0])
 
 
+def _cut(x: Any) -> Any:
+    return x[:-1]
+
+
+BROKEN: dict[str, dict[str, Any]] = {
+    "row": {"row": lambda x: np.full_like(x, 200)},
+    "column": {"column": lambda x: x.astype(np.int64) - 99},
+    "edge": {"edge": lambda x: x.astype(np.int64) + 99},
+    "features": {"features": lambda x: x[:, 0]},
+    "vertex_start": {"vertex_start": lambda x: np.array([0, 2**62, -(2**63), -(2**62), *x[4:]])},
+    "entry_start": {"entry_start": lambda x: x[::-1]},
+    "edge_start": {"edge_start": lambda x: x.astype(np.float64)},
+    "weights": {"weights": _cut},
+    "graph_features": {"graph_features": _cut},
+    "part1": {"part1": lambda x: np.zeros(9, dtype=np.uint8)},
+    "labels": {"labels": lambda x: x + 1},
+    "labels_width": {"labels_width": lambda x: x.astype(np.float64)},
+    "edge_labels": {"edge_labels": lambda x: x - 1},
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_arrays_that_are_not_those_of_graphs_are_refused(name: str) -> None:
+    pack = Pack.of(graphs(5, weighted=True)).with_graph_features(np.zeros((9, 2)))
+    vertices, edges = pack.arrays["features"], np.zeros(len(pack.arrays["weights"]), dtype=np.int64)
+    pack = pack.with_labels(np.arange(len(vertices)) % 3 - 1, 2, beside=vertices)
+    pack = pack.with_labels(edges - 1, 1, "edge_features")
+    assert pack.checked() is pack
+    changed = {key: change(pack.arrays.get(key)) for key, change in BROKEN[name].items()}
+    with pytest.raises(GraphError, match=name.removesuffix("_start") if name != "weights" else "edge_start"):
+        Pack({**pack.arrays, **changed}).checked()
+
+
+@pytest.mark.parametrize("name", ["vertex_start", "features", "row", "edge"])
+def test_arrays_that_are_missing_are_named(name: str) -> None:
+    with pytest.raises(GraphError, match=name):
+        Pack({k: v for k, v in Pack.of(graphs(5)).arrays.items() if k != name}, np.arange(9)).checked()
+
+
 def test_labels_are_the_columns_that_they_stand_for() -> None:
     given = Pack.of(graphs(5, edge_features=2))
     vertices, edges = int(given.sizes.sum()), len(given.arrays["edge_features"])

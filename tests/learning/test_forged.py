@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import ccn
 from ccn import sealed
@@ -53,6 +55,9 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> sealed.Sealed:
         (("about",), None),
         (("about", "metrics"), 3),
         (("settings",), 3),
+        (("task", "targets"), []),
+        (("task", "targets"), [3]),
+        (("task", "targets"), ["a", "b"]),
         (("about", "overlap"), 3),
         (("seen",), 3),
         (("seen", "salt"), 3),
@@ -92,6 +97,79 @@ def test_weights_of_other_shapes_are_refused(content: sealed.Sealed, tmp_path: P
             with pytest.raises(FileError):
                 model_file.load(path)
             break
+
+
+def _set(name: str, value: float) -> Callable[[dict[str, Tensor]], None]:
+    def change(tensors: dict[str, Tensor]) -> None:
+        tensors[name] = tensors[name].clone()
+        tensors[name].view(-1)[0] = value
+
+    return change
+
+
+FORGED: dict[str, Callable[[dict[str, Tensor]], object]] = {
+    "row": _set("graphs.row", 200),
+    "edge": _set("graphs.edge", 200),
+    "start": _set("graphs.vertex_start", 5),
+    "features": lambda t: t.update({"graphs.features": t["graphs.features"][:, 0].clone()}),
+    "missing": lambda t: t.pop("graphs.features"),
+    "types": lambda t: t.update({"graphs.row": t["graphs.row"].double()}),
+    "rows": _set("0.rows", 99),
+    "fewer rows": lambda t: t.update({"0.rows": t["0.rows"][1:].clone()}),
+    "kinds of rows": lambda t: t.update({"0.rows": t["0.rows"].double()}),
+}
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> sealed.Sealed:
+    pytest.importorskip("skops")
+    made = ccn.CCNRegressor(method="wl", settings={"C": 1.0, "depth": (1,)}).fit(SMILES, range(15))
+    return sealed.read(made.save(tmp_path_factory.mktemp("k") / "m.safetensors"), FORMS)
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_graphs_in_the_file_of_a_kernel_machine_are_checked(name: str, machine: sealed.Sealed, tmp_path: Path) -> None:
+    tensors = dict(machine.tensors)
+    path = tmp_path / "m.safetensors"
+    sealed.write(path, model_file.FORM, model_file.VERSION, tensors, machine.data)
+    assert len(model_file.load(path).predict(model_file.load(path).inputs.read(["CCO"])).mean) == 1
+    FORGED[name](tensors)
+    sealed.write(path, model_file.FORM, model_file.VERSION, tensors, machine.data)
+    with pytest.raises(FileError, match=r"m\.safetensors"):
+        model_file.load(path)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("kernels", [{"depth": 10**9}]),
+        ("kernels", [{"depth": 1}, {"depth": 1}]),
+        ("kernels", []),
+        ("sharpness", ["x"]),
+        ("name", "graphlet"),
+    ],
+)
+def test_settings_of_a_kernel_machine_are_checked(
+    part: str, value: Any, machine: sealed.Sealed, tmp_path: Path
+) -> None:
+    data = {**machine.data, "learned": {**machine.data["learned"], part: value}}
+    path = tmp_path / "m.safetensors"
+    sealed.write(path, model_file.FORM, model_file.VERSION, machine.tensors, data)
+    with pytest.raises(FileError, match=r"m\.safetensors"):
+        model_file.load(path)
+
+
+def test_a_model_that_cannot_answer_is_refused(content: sealed.Sealed, tmp_path: Path) -> None:
+    path = tmp_path / "m.safetensors"
+    for vertices in ({"kind": "constant"}, {"kind": "given", "width": 3}, {"kind": "degree", "cap": 2}):
+        data = {**content.data, "inputs": {**content.data["inputs"], "vertices": vertices}}
+        sealed.write(path, model_file.FORM, model_file.VERSION, content.tensors, data)
+        with pytest.raises(FileError, match=r"m\.safetensors"):
+            model_file.load(path)
+    scores = {"scores": [[1.0], [2.0]], "floor": []}
+    sealed.write(path, model_file.FORM, model_file.VERSION, content.tensors, {**content.data, "calibration": scores})
+    with pytest.raises(FileError, match=r"m\.safetensors"):
+        model_file.load(path)
 
 
 @pytest.mark.parametrize(

@@ -189,3 +189,10 @@ def test_stereo_columns_tell_mirror_images_apart() -> None:
         assert set(differ) <= set(columns)
     for inputs in (Inputs("atoms"), Inputs(), Inputs("own")):
         assert inputs.stereo_columns() == ((), ())
+
+
+def test_an_example_has_all_that_the_inputs_name() -> None:
+    inputs = Inputs("element+descriptors", columns=("pH", "T"), max_atoms=1, standardise="parent")
+    assert inputs.example().graph_width == len(inputs.graph_names)
+    graphs = Inputs(vertex_names=("label=1", "label=2"), edge_names=("label=0",)).example()
+    assert (graphs.width, graphs.edge_width) == (2, 1)

@@ -71,3 +71,8 @@ def test_better_knows_which_way_is_up() -> None:
     assert better("accuracy", 2.0, 1.0)
     assert not better("accuracy", 1.0, 1.0)
     assert not better("loss", NAN, None)
+
+
+def test_predictions_that_are_not_finite_have_no_metrics() -> None:
+    task = Task("regression", ("a",))
+    assert all(np.isnan(value) for value in metrics(task, np.ones((2, 1)), np.array([[1.0], [np.nan]])).values())

@@ -108,3 +108,11 @@ def test_a_bound_costs_nothing_where_it_is_met(loss: Any) -> None:
         assert out.grad.flatten().nonzero().flatten().tolist() == fault
         as_exact = task.losses(torch.tensor([[output]]), torch.tensor([[2.0]]))[0] if fault else 0.0
         assert total.item() == pytest.approx(float(as_exact))
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_classes_of_several_targets_are_refused(kind: Any) -> None:
+    held = Task(kind, ("a",), classes=("x", "y")).to_dict()
+    assert Task.from_dict(held).targets == ("a",)
+    with pytest.raises(ConfigurationError, match="'b'"):
+        Task.from_dict({**held, "targets": ["a", "b"]})

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ccn.errors import FileError
+from ccn.errors import FileError, GraphError
 from ccn.graphs.pack import Pack
 from ccn.learning.inputs import read
 from ccn.methods.columns import PartColumns
@@ -38,6 +38,8 @@ def test_features_as_a_whole_stand_behind_the_counts() -> None:
     both: Pack = graphs.with_graph_features(whole)
     columns = PartColumns.fit(both)
     np.testing.assert_array_equal(columns(both)[:, -2:], whole)
+    with pytest.raises(GraphError, match="reads 2"):
+        columns(graphs)
     again = PartColumns.from_state(columns.state(), 2)
     np.testing.assert_array_equal(again(both), columns(both))
 

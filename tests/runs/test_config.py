@@ -48,6 +48,12 @@ def test_a_configuration_survives_toml(method: str) -> None:
     assert resolve(file=plain) == config
 
 
+def test_numbers_and_names_that_json_writes_otherwise_survive_toml() -> None:
+    made = {"a b": [float("inf"), 1e300], "c": "\x7f\x1b"}
+    config = resolve("x.csv", {"network": {"contractions": made}})
+    assert tomllib.loads(to_toml(config))["network"]["contractions"] == made
+
+
 @pytest.mark.parametrize(
     ("file", "fact"),
     [
@@ -60,6 +66,12 @@ def test_a_configuration_survives_toml(method: str) -> None:
         ({"source": "x", "method": "wl", "training": {"epochs": 2}}, "epochs.* wl"),
         ({"source": "x", "training": {"epoch": 2}}, "training.epoch: .*epochs"),
         ({"source": "x", "data": {"smile_column": "s"}}, "data.smile_column: .*smiles_column"),
+        ({"source": "x", "data": {"smiles_column": ["s"]}}, "smiles_column"),
+        ({"source": "x", "data": {"target_columns": 5}}, "target_columns=5: .* list"),
+        ({"source": "x", "data": {"task": "guess"}}, "one of classification, regression"),
+        ({"source": "x", "splitting": {"fractions": "x"}}, "fractions"),
+        ({"source": "x", "optimiser": {"final_rate": 10**400}}, "final_rate"),
+        ({"source": "x", "network": {"scheme": {"type": "Power", "exponent": 2}}}, "Power"),
     ],
 )
 def test_a_wrong_setting_is_named(file: dict[str, Any], fact: str) -> None:
@@ -68,7 +80,8 @@ def test_a_wrong_setting_is_named(file: dict[str, Any], fact: str) -> None:
 
 
 def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
-    for name, content in (("a.toml", b"seed ="), ("b.toml", b"\xff"), ("c.toml", b'recipe = "papper"')):
+    wrong = (b"seed =", b"\xff", b'recipe = "papper"', b"recipe = [1]", b"seed = " + b"[" * 900 + b"]" * 900)
+    for name, content in zip(("a.toml", "b.toml", "c.toml", "d.toml", "e.toml"), wrong, strict=True):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ConfigurationError, match=name):
             read_config(tmp_path / name)

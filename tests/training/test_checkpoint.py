@@ -72,6 +72,10 @@ FORGED: dict[str, Callable[[Tensors, dict[str, Any]], Any]] = {
     "negative": lambda t, d: d["progress"].update(batch=-1),
     "history": lambda t, d: d["progress"].update(history=[["a"]]),
     "row": lambda t, d: d["progress"].update(history=[{"loss": "a"}]),
+    "large": lambda t, d: d["progress"].update(history=[{"loss": 10**400}]),
+    "steps": lambda t, d: d["progress"].update(step=0),
+    "endless": lambda t, d: d["progress"].update(step=10**400),
+    "seconds": lambda t, d: d["progress"].update(seconds=10**400),
 }
 
 
@@ -117,3 +121,8 @@ def test_a_folder_without_checkpoints_has_nothing_to_load(tmp_path: Path) -> Non
 def test_the_history_is_a_table(tmp_path: Path) -> None:
     write_history(tmp_path / "h.csv", [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}])
     assert (tmp_path / "h.csv").read_text() == "epoch,loss\n1,0.5\n2,0.25\n"
+
+
+def test_rows_of_the_history_may_have_different_columns(tmp_path: Path) -> None:
+    write_history(tmp_path / "h.csv", [{"epoch": 1}, {"epoch": 2, "loss": 0.25}])
+    assert (tmp_path / "h.csv").read_text() == "epoch,loss\n1,\n2,0.25\n"

@@ -285,6 +285,35 @@ def test_the_first_checkpoint_comes_early_and_a_resumed_run_says_where_it_contin
     assert "3 epochs" in lines[3]
 
 
+def test_a_validation_part_without_finite_predictions_stops_the_run() -> None:
+    task, examples = problem()
+    r = small(epochs=1)
+
+    class Overflowing(torch.nn.Module):
+        def __init__(self, net: torch.nn.Module) -> None:
+            super().__init__()
+            self.net = net
+
+        def forward(self, b: object) -> torch.Tensor:
+            out: torch.Tensor = self.net(b)
+            return out if self.training else out * math.nan
+
+    with pytest.raises(TrainingError, match="epoch 0"):
+        train(Overflowing(network(task, r)), task, examples, r)
+
+
+def test_a_checkpoint_beyond_the_last_epoch_ends_the_run(tmp_path: Path) -> None:
+    task, examples = problem()
+    r = small(epochs=2)
+    how = Execution(folder=tmp_path, resume=True, every=0.0)
+    train(network(task, r), task, examples, r, execution=how)
+    for path in tmp_path.glob("checkpoint-*"):
+        held = sealed.read(path, {"ccn checkpoint": 1})
+        held.data["progress"].update(epoch=10**9, ended="")
+        sealed.write(path, "ccn checkpoint", 1, held.tensors, held.data)
+    assert train(network(task, r), task, examples, r, execution=how).ended == "epochs"
+
+
 def test_bounds_are_learned_from_and_told_apart_by_checkpoints(tmp_path: Path) -> None:
     task, examples = problem(missing=False, targets=1)
     r = small(epochs=5, dropout=0.0, norm=None, keep="last", learning_rate=0.03)

@@ -44,7 +44,9 @@ def say(quiet: bool) -> Callable[[str], None]:
 
 def print_json(value: Any) -> None:
     """Print JSON, with null for what is not a number."""
-    print(json.dumps(json_safe(value), indent=1, default=str, allow_nan=False))
+    # Written piece by piece: the pieces of a million remarks would take a gigabyte.
+    json.dump(json_safe(value), sys.stdout, indent=1, default=str, allow_nan=False)
+    print()
 
 
 def console() -> Console:

@@ -99,7 +99,7 @@ def read_zip(path: Path, suffix: str = "", *, always: int = ALWAYS, ratio: int =
                     raise DataError(f"{path}: refused, since it holds a symbolic link, {entry.filename!r}")
             out, left = {}, limit
             for entry in entries:
-                if entry.is_dir() or not entry.filename.endswith(suffix):
+                if entry.filename.endswith("/") or not entry.filename.endswith(suffix):
                     continue
                 with archive.open(entry) as stream:  # not by its declared size, which may be false
                     content = stream.read(left + 1)

@@ -281,12 +281,12 @@ def _look_like_rows(lines: Sequence[str], delimiter: str, width: int) -> bool:
 def _is_row(lines: Sequence[str], delimiter: str, width: int) -> bool:
     """Whether lines that a quoted cell joins are one row of a table of so many columns (0: not known yet).
 
-    Otherwise the quote is stray, and another one has closed it: there are too few or too many cells, or every line
-    looks like a row.
+    Otherwise the quote is stray, and another one has closed it: there are too few or too many cells, all of them are
+    blank, or every line looks like a row.
     """
     cells = _cells("".join(lines), delimiter)
     width = width or len(cells)
-    fits = len(cells) >= width and not any(cell.strip() for cell in cells[width:])
+    fits = len(cells) >= width and not any(cells[width:]) and any(cell.strip() for cell in cells)
     return fits and not _look_like_rows(lines, delimiter, width)
 
 

@@ -125,10 +125,10 @@ def _value(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _check_integer(where: str, setting: str, value: Any, least: int) -> None:
-    """An error unless the value of a setting is an integer, at least ``least``."""
-    if type(value) is not int or value < least:
-        raise ConfigurationError(f"{where}: {setting}={value!r} must be an integer from {least}")
+def _check_integer(where: str, setting: str, value: Any, least: int, most: int = 10**6) -> None:
+    """An error unless the value of a setting is an integer from ``least`` to ``most``."""
+    if type(value) is not int or not least <= value <= most:
+        raise ConfigurationError(f"{where}: {setting}={value!r} must be an integer from {least} to {most:,}")
 
 
 def _unfitted(what: VertexFeatures) -> ConfigurationError:
@@ -257,7 +257,7 @@ class Degree(VertexFeatures, kind="degree"):
     cap: int = 10
 
     def __post_init__(self) -> None:
-        _check_integer("vertex features 'degree'", "cap", self.cap, 0)
+        _check_integer("vertex features 'degree'", "cap", self.cap, 0, 10_000)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -366,9 +366,11 @@ class Histograms(VertexFeatures, kind="histograms"):
     of: VertexFeatures = field(default_factory=Given)
 
     def __post_init__(self) -> None:
-        _check_integer("histogram features", "depth", self.depth, 0 if self.include_self else 1)
+        _check_integer("histogram features", "depth", self.depth, 0 if self.include_self else 1, 1000)
         if not isinstance(self.of, VertexFeatures):
             raise ConfigurationError(f"histogram features: of={self.of!r} must be vertex features such as Labels()")
+        if isinstance(self.of, Histograms) and (self.depth + 1) * (self.of.depth + 1) > 1000:
+            raise ConfigurationError("histogram features of histogram features: choose a smaller depth")
 
     def fit(self, graphs: Any) -> Histograms:
         return replace(self, of=self.of.fit(graphs))

@@ -393,6 +393,38 @@ class Pack(Sequence["Graph"]):
         arrays = {key: a for key, a in self.arrays.items() if not key.startswith(("part", "inner"))}
         return self._like(arrays, self.chosen)
 
+    def checked(self) -> Pack:
+        """The same; an error unless the arrays are those of graphs, for packs in files from strangers."""
+        a = self.arrays
+        needed = {f"{of}_start" for of in _OF.values()} | {"row", "column", "edge"}
+        needed |= set() if "labels" in a else {"features"}
+        needed |= {f"{key}_width" for key in _LABELS.values() if key in a}
+        if wrong := (needed - a.keys()) | (a.keys() - needed - _OF.keys() - {"graph_features"}):
+            raise GraphError(f"graphs whose arrays lack or should not have {min(wrong)}")
+        for key, x in a.items():
+            real = key.endswith("features")
+            wide = real or key in _LABELS.values()
+            if x.ndim != 1 + wide or x.dtype.kind not in ("biuf" if real or key == "weights" else "iu"):
+                raise GraphError(f"graphs with the array {key} of {x.ndim} dimensions and the type {x.dtype}")
+        start = {of: np.asarray(a[f"{of}_start"], dtype=np.int64) for of in ("vertex", "edge", "entry")}
+        for of, first in start.items():
+            size = {len(a[key]) for key, cut in _OF.items() if cut == of and key in a}
+            inside = len(first) == len(start["vertex"]) > 0 and first[0] == 0 and (np.diff(first) >= 0).all()
+            if not inside or not ((first >= 0) & (first <= first[-1])).all() or (size - {int(first[-1])}):
+                raise GraphError(f"graphs that do not begin where {of}_start says")
+        if len(a.get("graph_features", start["vertex"][1:])) != len(start["vertex"]) - 1:
+            raise GraphError("graphs with graph_features of other graphs")
+        for key in a.keys() & set(_LABELS.values()):
+            width = a[f"{key}_width"]
+            if len(width) != 1 or not -1 <= a[key].min(initial=-1) <= a[key].max(initial=-1) < width[0]:
+                raise GraphError(f"graphs with {key} beyond their number")
+        entries = np.diff(start["entry"])
+        for key, of in {"row": "vertex", "column": "vertex", "edge": "edge"}.items():
+            number = np.asarray(a[key], dtype=np.int64)
+            if not ((number >= 0) & (number < np.repeat(np.diff(start[of]), entries))).all():
+                raise GraphError(f"graphs whose array {key} leads out of them")
+        return self
+
     def plain(self) -> Pack:
         """The same graphs without features."""
         keys = (*(f"{of}_start" for of in ("vertex", "edge", "entry")), "row", "column", "edge")

@@ -141,6 +141,17 @@ class Inputs:
             pack = pack.with_more_graph_features(columns[good])
         return (pack if len(pack) else None), good.tolist(), bad
 
+    def example(self) -> Pack:
+        """Two vertices and an edge, as far as the inputs say what these have."""
+        if self.molecules is not None:
+            plainly = replace(self, max_atoms=MAX_ATOMS, standardise=None)
+            made = plainly.parse(["CC"], columns=np.zeros((1, len(self.columns))))[0]
+            assert made is not None
+            return made
+        width = getattr(self.vertices, "width", None) or len(self.vertex_names) or 1
+        kinds = np.zeros((1, len(self.edge_names)), dtype=np.float32) if self.edge_names else None
+        return Pack.of([Graph([(0, 1)], np.zeros((2, width), dtype=np.float32), edge_features=kinds)])
+
     def align(self, data: Dataset) -> Pack:
         """The graphs of a data set with the columns of training, matched by name.
 

@@ -71,7 +71,7 @@ def _mean(values: list[float]) -> float:
 def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
     from sklearn import metrics as sk
 
-    if not len(y):
+    if not len(y) or not np.isfinite(p).all():
         return dict.fromkeys(names(task), float("nan"))
     if task.kind == "regression":
         return {

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ccn import sealed
-from ccn.errors import FileError
+from ccn.engine import using_backend
+from ccn.errors import CCNError, FileError
 from ccn.files import json_safe
 from ccn.learning.conformal import Calibration
 from ccn.learning.inputs import Inputs
@@ -60,7 +61,7 @@ def load(path: str | Path) -> Model:
         scores, salted = data["calibration"], data.get("seen")
         seen = None if salted is None else Seen.from_state(held.tensors, salted)
         tensors = {name: t for name, t in held.tensors.items() if not name.startswith("seen/")}
-        return Model(
+        model = Model(
             data["method"],
             unplain(data["settings"]),
             fitted_class(data["method"]).from_state(tensors, data["learned"], task, inputs),
@@ -68,10 +69,28 @@ def load(path: str | Path) -> Model:
             data["about"],
             seen,
         )
+        _check_answer(model)
+        return model
     except FileError as error:
         raise FileError(f"{path}: {error}") from None
     except Exception as error:  # whatever a header that was forged makes the constructors raise
         raise _unreadable(path, data, error) from None
+
+
+def _check_answer(model: Model) -> None:
+    """Ask the model for one prediction: an error of whatever kind if what the file holds does not fit together."""
+    task = model.task
+    try:
+        with using_backend("torch"):  # which compiles nothing
+            predicted = model.predict(model.inputs.example())
+    except CCNError:
+        if model.inputs.molecules is None:  # its graphs may need what the example has not
+            return
+        raise
+    width = len(task.classes if task.kind in ("binary", "multiclass") else task.targets)
+    shape = predicted.mean.shape
+    if shape != (1, width) or (model.calibration and model.interval(predicted, 0.5)[0].shape != shape):
+        raise ValueError(f"predictions of shape {shape} for {width} columns")
 
 
 def describe(path: str | Path) -> dict[str, Any]:

@@ -42,11 +42,14 @@ def unplain(value: Any) -> Any:
     if isinstance(value, Mapping):
         items = {k: unplain(v) for k, v in value.items() if k != "type"}
         if "type" in value:
-            if value["type"] not in _kinds():
+            if not isinstance(value["type"], str) or value["type"] not in _kinds():
                 raise ConfigurationError(
                     f"{value['type']!r} is not known to this version of ccn; a newer one may know it"
                 )
-            return _kinds()[value["type"]](**items)
+            try:
+                return _kinds()[value["type"]](**items)
+            except TypeError as error:
+                raise ConfigurationError(f"{value['type']} cannot be made of {items} ({error})") from None
         if "kind" in value:
             from ccn.features.vertices import vertex_features
 

@@ -107,6 +107,17 @@ class Task:
         if data["kind"] not in get_args(Kind) or data["loss"] not in _REGRESSION:
             raise ConfigurationError(f"a task of the kind {data['kind']!r} with the loss {data['loss']!r} is not known")
         tuples = {k: tuple(data[k]) for k in ("targets", "classes", "class_weights")}
+        count = len(tuples["targets"])
+        if (
+            not count
+            or (count > 1 and data["kind"] in ("binary", "multiclass"))
+            or not all(isinstance(name, str) for name in tuples["targets"])
+        ):
+            raise ConfigurationError(f"a {data['kind']} task with the targets {tuples['targets']} is not known")
+        if any(isinstance(c, dict | list) for c in tuples["classes"]) or (
+            data["kind"] != "regression" and len(tuples["classes"]) < 2
+        ):
+            raise ConfigurationError(f"a task with the classes {tuples['classes']} is not known")
         scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
         return cls(data["kind"], loss=data["loss"], scale=scale, **tuples)
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.errors import FileError
+from ccn.errors import FileError, GraphError
 from ccn.graphs.pack import Pack
 from ccn.methods.kernels.bags import Bag, Names
 from ccn.methods.kernels.parts import part_bags
@@ -53,7 +53,10 @@ class PartColumns:
             _counts(bag, names)
             for bag, names in zip(part_bags(graphs, _ORDER, len(self.kinds) - 1), self.kinds, strict=True)
         ]
-        return np.concatenate([*counts, _whole(graphs)], axis=1)
+        whole = _whole(graphs)
+        if whole.shape[1] != self.whole:
+            raise GraphError(f"{whole.shape[1]} features of graphs as a whole, but the model reads {self.whole}")
+        return np.concatenate([*counts, whole], axis=1)
 
     @property
     def width(self) -> int:

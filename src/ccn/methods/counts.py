@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
+from ccn.errors import FileError
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
@@ -17,7 +18,7 @@ from ccn.learning.task import Floats, Task
 from ccn.methods.choice import MANY, Round, best, grid, joined, rounds, success
 from ccn.methods.kernels.bags import Bag, Names, edges, graph_of, name, pair_names, tally, vertex_names
 from ccn.methods.method import Method, Outcome
-from ccn.methods.objects import from_tensor, need_skops, to_tensor
+from ccn.methods.objects import check_kind, from_tensor, need_skops, to_tensor
 from ccn.training.execution import Execution
 
 __all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
@@ -25,6 +26,10 @@ __all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
 TREES = 400
 
 
+_CLASSES = (
+    "Pipeline",
+    *(f"{kind}{what}" for kind in ("RandomForest", "GradientBoosting") for what in ("Classifier", "Regressor")),
+)
 _ARGUMENTS = {"depth": "max_depth", "leaf": "min_samples_leaf", "split": "min_samples_split"}  # of scikit-learn
 
 
@@ -135,8 +140,14 @@ class FittedCounts(Fitted):
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
         columns = as_arrays(tensors, "")["columns"].view(np.uint64)
+        if columns.ndim != 1 or (columns[1:] <= columns[:-1]).any():
+            raise FileError("the names of what is counted are not in order: the file was altered; do not use it")
         chosen = list(data["chosen"])
-        models = [from_tensor(tensors[f"model{t}"]) for t in range(len(chosen))]
+        models = [from_tensor(tensors[f"model{t}"], _CLASSES) for t in range(len(chosen))]
+        for model in models:
+            if hasattr(model, "steps"):
+                for (_, step), kinds in zip(model.steps, (("StandardScaler",), ("Lasso", "Ridge")), strict=True):
+                    check_kind(step, kinds)
         # Files of 0.1 do not say; forests and boosted trees hold their trees.
         linear = data.get("linear", not any(hasattr(model, "estimators_") for model in models))
         return cls(task, inputs, columns, models, chosen, linear)

@@ -173,7 +173,8 @@ class FittedKernelMachine(Fitted):
         name = data["name"]
         if data.get("version", 1) != KERNELS[name].kernel.version:
             raise FileError(f"the kernel of {name} was another when this file was written; fit it again")
-        graphs = Pack(as_arrays(tensors, "graphs."), directed=data["directed"], self_loops=data["self_loops"])
+        directed, loops = bool(data["directed"]), bool(data["self_loops"])
+        graphs = Pack(as_arrays(tensors, "graphs."), directed=directed, self_loops=loops).checked()
         machines = []
         for t, settings in enumerate(data["kernels"]):
             arrays = as_arrays(tensors, f"{t}.")
@@ -181,8 +182,17 @@ class FittedKernelMachine(Fitted):
             if "labels" in arrays:
                 arrays["labels"] = arrays["labels"].view(np.uint64)
             kernel = KERNELS[name].kernel(**settings).with_state(arrays)
-            sharpness = (data["sharpness"] or [1.0] * len(data["kernels"]))[t]
-            machines.append(Machine(kernel, from_tensor(tensors[f"machine{t}"]), rows, sharpness))
+            sharpness = float((data["sharpness"] or [1.0] * len(data["kernels"]))[t])
+            svm = from_tensor(tensors[f"machine{t}"], ("SVR",) if task.kind == "regression" else ("SVC",))
+            if (
+                rows.shape != (svm.n_features_in_,)
+                or rows.dtype != np.int64
+                or (rows.clip(0, len(graphs) - 1) != rows).any()
+            ):
+                raise FileError(
+                    "the machine was fitted on rows that are not in the file: it was altered; do not use it"
+                )
+            machines.append(Machine(kernel, svm, rows, sharpness))
         return cls(task, inputs, graphs, machines, name, list(data["chosen"]))
 
 

@@ -105,7 +105,7 @@ class FittedNetworks(Fitted):
         members = {int(name.partition(".")[0].removeprefix("member")) for name in tensors}
         if data["members"] != len(members) or members != set(range(len(members))) or not members:
             raise FileError(f"{data['members']} networks are announced, the file has {len(members)}; do not use it")
-        _check_sizes(data["options"], tensors)
+        _check_sizes([data["options"], data["prepared"]], tensors)
         made = []
         for i in sorted(members):
             prefix = f"member{i}."

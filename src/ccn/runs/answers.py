@@ -96,7 +96,8 @@ class Question:
         reasons = [""] * count
         for i, reason in bad:
             reasons[i] = reason
-        values: Any = [[""] * len(columns(model, self.interval)) for _ in range(count)]
+        width = len(columns(model, self.interval))
+        values: Any = [[""] * width for _ in range(count)]
         if self.embedding:
             values = np.full((count, model.fitted.embedding_width), np.nan, dtype=np.float32)
         if graphs is not None:

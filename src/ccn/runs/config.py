@@ -14,6 +14,7 @@ True
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -335,17 +336,23 @@ def to_toml(config: Config) -> str:
 def _toml(value: Any) -> str:
     """One value: numbers, strings and lists as in JSON, a mapping as an inline table."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
+        return "{" + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items() if v is not None) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value)  # also nan and inf, which TOML has and JSON has not
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _toml(key)
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """A configuration file as plain data, for :func:`resolve`."""
     try:
         found = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path}: cannot be read as a TOML file ({error})") from None
     from ccn.learning.old_files import with_auto
 

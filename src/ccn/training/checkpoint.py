@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -152,21 +153,30 @@ def _progress(data: Mapping[str, Any]) -> Progress:
     made, usual = Progress(**data), Progress(best=0.0)
     for f in fields(Progress):
         value, kind = getattr(made, f.name), type(getattr(usual, f.name))
-        fits = isinstance(value, int | float) if kind is float else isinstance(value, kind)
+        fits = _small(value) and abs(value) < math.inf if kind is float else isinstance(value, kind)
         if not (fits or (f.name == "best" and value is None)):
             raise TypeError(f"{f.name} is not a {kind.__name__}")
-    if min(made.epoch, made.batch, made.step) < 0:
-        raise ValueError("a negative number of steps")
+    for number in (made.epoch, made.batch, made.step, made.best_epoch + 1):
+        if not 0 <= number < 2**53:
+            raise ValueError("a negative number of steps, or one that no run has")
+    if made.step < made.batch:
+        raise ValueError("fewer steps than batches")
     for row in made.history:
-        if not all(isinstance(value, int | float) for value in row.values()):
+        if not all(map(_small, row.values())):
             raise TypeError("the history is not a table of numbers")
     return made
+
+
+def _small(value: Any) -> bool:
+    """Whether a value is a number that a float can be."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
     """Write ``history.csv`` anew, so that it never has more rows than the run has epochs."""
     text = io.StringIO()
-    table = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else ["epoch"], lineterminator="\n")
+    names = dict.fromkeys(name for row in rows for name in row)  # those of a checkpoint may be other ones
+    table = csv.DictWriter(text, fieldnames=list(names) or ["epoch"], lineterminator="\n")
     table.writeheader()
     table.writerows(rows)
     write_atomically(path, text.getvalue().encode())

@@ -209,7 +209,7 @@ class _Loop:
         if not len(self.held) or progress.epoch == 0 or better(watched, value, progress.best):
             progress.best, progress.best_epoch = this
         progress.epoch, progress.batch, progress.loss, progress.weight = progress.epoch + 1, 0, 0.0, 0.0
-        if progress.epoch == self.epochs:
+        if progress.epoch >= self.epochs:
             progress.ended = "epochs"
         elif self.patience and settings.keep == "best" and progress.epoch - 1 - progress.best_epoch >= self.patience:
             progress.ended = "patience"
@@ -240,6 +240,7 @@ class _Loop:
             with fabric.autocast():
                 out: Any = fabric.all_reduce(outputs(self.net, self.held).double(), reduce_op="sum")
             total, weight = self.task.losses(out, self.y[torch.from_numpy(self.held.rows).to(out.device)])
+            self.check_finite(total, None, progress)
             row["validation_loss"] = float(total) / (float(weight) or 1.0)
             found = metrics(self.task, self.examples.targets[self.held.rows], self.task.decode(out))
             row.update({f"validation_{name}": value for name, value in found.items()})

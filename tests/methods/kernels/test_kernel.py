@@ -145,3 +145,20 @@ stored_gram(WL(2), pack)
     assert [process.returncode for process in both] == [0, 0]
     assert b"".join(said).count(b"computed") == 1
     assert {p.suffix for p in (tmp_path / "cache" / "grams").iterdir()} == {".lock", ".npy"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (WL, "depth"),
+        (WLEdge, "depth"),
+        (RandomWalk, "steps"),
+        (Graphlet, "size"),
+        (MultiscaleLaplacian, "levels"),
+        (PartKinds, "order"),
+    ],
+)
+def test_every_setting_has_a_bound(kind: type[Kernel[Any]], name: str) -> None:
+    for value in (-1, 10**9, "3", True, None, 1.5, float("nan")):
+        with pytest.raises(ConfigurationError, match=name):
+            kind(**{name: value})

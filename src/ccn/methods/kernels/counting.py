@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from ccn.features.vertices import blocks, neighbours, spheres
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import ranges
 from ccn.methods.kernels.bags import Bag, edge_names, edges, graph_of, mix, name, pair_names, tally, unary, vertex_names
-from ccn.methods.kernels.kernel import BagKernel, Floats
+from ccn.methods.kernels.kernel import BagKernel, Bounds, Floats
 
 __all__ = ["WL", "Graphlet", "RandomWalk", "ShortestPath", "WLEdge", "WLOptimalAssignment"]
 
@@ -65,6 +66,7 @@ class WL(BagKernel):
         [[14.0, 12.0], [12.0, 18.0]]
     """
 
+    bounds: ClassVar[Bounds] = {"depth": (0, 100)}
     depth: int = 3
 
     def see(self, graphs: Pack) -> Bag:
@@ -93,6 +95,7 @@ class WLEdge(BagKernel):
     With ``edge_labels`` the features of the edges must be equal too, for undirected graphs without loops.
     """
 
+    bounds: ClassVar[Bounds] = {"depth": (0, 100)}
     depth: int = 3
     edge_labels: bool = False
 
@@ -110,6 +113,7 @@ class ShortestPath(BagKernel):
     ``reach`` is the largest distance considered, by default any.
     """
 
+    bounds: ClassVar[Bounds] = {"reach": (0, 10**6)}
     reach: int | None = None
 
     def see(self, graphs: Pack) -> Bag:
@@ -130,6 +134,7 @@ class ShortestPath(BagKernel):
 class RandomWalk(BagKernel):
     """Walks of 0 to ``steps`` steps in common, those of k steps weighted with ``discount ** k``."""
 
+    bounds: ClassVar[Bounds] = {"steps": (0, 12), "discount": (0, 1000)}
     steps: int = 3
     discount: float = 0.1
 
@@ -222,6 +227,7 @@ class Graphlet(BagKernel):
     ``connected`` leaves out disconnected graphlets, which are the most numerous and depend on little but the size.
     """
 
+    bounds: ClassVar[Bounds] = {"size": (3, 4)}
     size: int = 4
     connected: bool = False
 

@@ -15,15 +15,16 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.errors import FileError
+from ccn.errors import ConfigurationError, FileError
 from ccn.files import cache_folder, digest, lock, write_atomically
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import fingerprint
 from ccn.methods.kernels.bags import Bag, matrices
 
-__all__ = ["BagKernel", "Floats", "Kernel", "gram_path", "stored_gram"]
+__all__ = ["BagKernel", "Bounds", "Floats", "Kernel", "gram_path", "stored_gram"]
 
 Floats = NDArray[np.float64]
+Bounds = Mapping[str, tuple[float, float]]
 Seen = TypeVar("Seen")
 
 
@@ -39,6 +40,17 @@ class Kernel(ABC, Generic[Seen]):
     """
 
     version: ClassVar[int] = 1
+    bounds: ClassVar[Bounds] = {}
+    """The least and the largest value of settings: beyond, a kernel would take hours or all memory."""
+
+    def __post_init__(self) -> None:
+        for name, (least, most) in self.bounds.items():
+            value, usual = getattr(self, name), type(self).__dataclass_fields__[name].default
+            if value is None and usual is None:
+                continue
+            kind = (int, float) if isinstance(usual, float) else (int,)
+            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
+                raise ConfigurationError(f"{name}={value!r}: choose {kind[-1].__name__}s from {least:g} to {most:g}")
 
     def fit(self, graphs: Pack) -> Self:
         """The kernel fitted to graphs; most learn nothing."""

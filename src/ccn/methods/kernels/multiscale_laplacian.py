@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges, starts
 from ccn.methods.kernels.bags import row_names, vertex_names
-from ccn.methods.kernels.kernel import Floats, Kernel
+from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
 
 __all__ = ["MultiscaleLaplacian", "Summary", "summaries"]
 
@@ -112,6 +112,10 @@ class MultiscaleLaplacian(Kernel[Summary]):
         seed: of the random choice of anchors.
     """
 
+    bounds: ClassVar[Bounds] = {
+        "levels": (0, 20), "ridge": (1e-9, 1e9), "noise": (1e-9, 1e9), "width": (1, 1000), "anchors": (1, 10_000),
+        "seed": (0, 2**63),
+    }  # fmt: skip
     levels: int = 2
     ridge: float = 0.1
     noise: float = 0.1

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,7 +44,7 @@ from ccn.methods.kernels.bags import (
     unary,
     vertex_names,
 )
-from ccn.methods.kernels.kernel import Floats, Kernel
+from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
 from ccn.models import CCN
 
 __all__ = ["PartKinds", "PartShares", "kinds", "part_bags"]
@@ -129,6 +130,7 @@ class PartKinds(Kernel[Bag]):
     """
 
     version = 2
+    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
     order: int = 2
     levels: int = 6
     counted: bool = True
@@ -161,6 +163,7 @@ class PartShares(Kernel[list[list[Bag]]]):
         hidden: columns of vertex features and of edge features that the second view does not see.
     """
 
+    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
     order: int = 2
     levels: int = 3
     hidden: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
