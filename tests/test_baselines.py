@@ -28,7 +28,7 @@ QUICK: dict[str, dict[str, Any]] = {
     # Order 3 with the edge features of molecules plans thousands of contractions.
     "ccn-3-default": {"settings": {"epochs": 1, "channels": 2, "hidden": 4, "edge_features": False, "levels": 1}},
 }
-QUICK |= {"gp": {"levels": 2}, "trees": {"trees": 20}, "auto": {"members": ("trees", "gp"), "folds": 2}}
+QUICK |= {"gp": {"depth": 2}, "trees": {"trees": 20}, "auto": {"methods": ("trees", "gp"), "folds": 2}}
 NEEDS = {"gin": "torch_geometric", "pscn": "igraph"}
 
 

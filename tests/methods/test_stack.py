@@ -20,7 +20,7 @@ from ccn.training.execution import Execution
 
 SMILES = ["C" * n + end for n in range(1, 16) for end in ("O", "N", "Cl", "")][:60]
 Y = np.array([len(s) + 2.0 * s.endswith("O") for s in SMILES])
-QUICK = {"members": ("trees", "gp"), "folds": 3}
+QUICK = {"methods": ("trees", "gp"), "folds": 3}
 
 
 def test_weights_are_those_of_the_better_member() -> None:
@@ -105,7 +105,7 @@ def test_rows_with_bounds_alone_are_for_the_networks_and_never_held_out(monkeypa
 
     monkeypatch.setattr("ccn.methods.stack.fit", spy)
     tiny = {"order": 1, "levels": 1, "channels": 4, "hidden": 8, "epochs": 1, "edge_features": False}
-    made = make_method("auto", classification=False, members=("trees", "ccn"), folds=3, settings=tiny)
+    made = make_method("auto", classification=False, methods=("trees", "ccn"), folds=3, settings=tiny)
     model, outcome = fit(made, examples)
     assert outcome.held is not None
     exact = np.sort(np.concatenate([split.train, split.validation]))

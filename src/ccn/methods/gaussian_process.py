@@ -196,11 +196,11 @@ class GaussianProcess(Method):
     """The Gaussian process of this module.
 
     Attributes:
-        levels: the largest depth of the kernel of parts.
+        depth: the largest of the kernel of parts.
         max_rows: training rows above which so many are drawn, since the covariance has their square.
     """
 
-    levels: int = 3
+    depth: int = 3
     max_rows: int = 8_000
 
     fitted = FittedGaussianProcess
@@ -234,7 +234,7 @@ class GaussianProcess(Method):
         columns = inputs.dense_columns(graphs)
         z = graphs.graph_features[:, columns] if len(columns) else np.zeros((len(graphs), 0))
         return _Covariance(
-            PartShares(levels=self.levels, hidden=inputs.stereo_columns()), columns, QuantileScale.fit(z)
+            PartShares(levels=self.depth, hidden=inputs.stereo_columns()), columns, QuantileScale.fit(z)
         )
 
     def _fit(

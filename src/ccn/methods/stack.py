@@ -236,7 +236,7 @@ class Stack(Method):
         budget: ``fast``, ``normal`` or ``best``: how many folds and how large members are.
         recipe: of the network, in place of the budget's.
         settings: fields of the recipe of the network in place of its own.
-        members: names of methods, in place of the budget's.
+        methods: names of the members, in place of the budget's.
         folds: in place of the budget's.
         processes: fits at a time; by default one per core.
     """
@@ -244,7 +244,7 @@ class Stack(Method):
     budget: Budget = "normal"
     recipe: Recipe | None = None
     settings: Mapping[str, Any] | None = None
-    members: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
     folds: int | None = None
     processes: int | None = None
 
@@ -275,13 +275,13 @@ class Stack(Method):
         )
         return replace(super().with_recipe(recipe), recipe=None if same else recipe)
 
-    def methods(self, graphs: Pack) -> dict[str, Method]:
+    def chosen(self, graphs: Pack) -> dict[str, Method]:
         """The methods of the members by name, for graphs of this kind."""
         if self.budget not in _PLANS:
             raise ConfigurationError(f"budget={self.budget!r}: choose from {', '.join(_PLANS)}")
         plan = _PLANS[self.budget].members
         made = {}
-        for name in plan if self.members is None else self.members:
+        for name in plan if self.methods is None else self.methods:
             options = dict(plan.get(name, {}))
             if name == _NETWORK:
                 settings = {} if self.recipe is not None else options.get("settings", {})
@@ -295,7 +295,7 @@ class Stack(Method):
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         super().check(examples, inputs, execution)
-        for method in self.methods(examples.graphs).values():
+        for method in self.chosen(examples.graphs).values():
             fitted = inputs.fit(method.reads().vertices, examples.graphs.select(examples.train))
             method.check(examples, fitted, execution)
 
@@ -304,7 +304,7 @@ class Stack(Method):
         every_row = np.sort(np.concatenate([s.train, s.validation, s.calibration]))
         known = labelled(examples.targets[every_row])
         rows, bounded = every_row[known], every_row[~known]  # members are weighed by exact values
-        task, methods = examples.task(rows), self.methods(examples.graphs)
+        task, methods = examples.task(rows), self.chosen(examples.graphs)
         folds = self._folds(examples, rows, bounded)
         jobs = [
             _Job(name, number, replace(examples, split=part), method)

@@ -183,14 +183,14 @@ class BoostedTrees(Method):
         leaves: of a tree at most; by default 15, and 31 above 2,000 rows.
         learning_rate: of boosting.
         runs: runs of boosting with other draws of rows and columns, of which the mean is taken.
-        levels: of kinds of parts that are counted.
+        depth: levels of kinds of parts that are counted.
     """
 
     trees: int | None = None
     leaves: int | None = None
     learning_rate: float = 0.03
     runs: int = 3
-    levels: int = 2
+    depth: int = 2
 
     fitted = FittedTrees
     weighs = True
@@ -205,7 +205,7 @@ class BoostedTrees(Method):
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         task = examples.task()
-        columns = PartColumns.fit(examples.graphs.select(examples.train), self.levels)
+        columns = PartColumns.fit(examples.graphs.select(examples.train), self.depth)
         x = columns(examples.graphs.select(examples.train))
         y = task.encode(examples.targets[examples.train])
         made = []
