@@ -233,9 +233,7 @@ class GaussianProcess(Method):
     def _covariance(self, graphs: Pack, inputs: Inputs) -> _Covariance:
         columns = inputs.dense_columns(graphs)
         z = graphs.graph_features[:, columns] if len(columns) else np.zeros((len(graphs), 0))
-        return _Covariance(
-            PartShares(levels=self.depth, hidden=inputs.stereo_columns()), columns, QuantileScale.fit(z)
-        )
+        return _Covariance(PartShares(levels=self.depth, hidden=inputs.stereo_columns()), columns, QuantileScale.fit(z))
 
     def _fit(
         self, task: Task, p: Floats, r: Floats | None, rows: Int, y: Floats, weight: Floats, groups: Int | None
