@@ -584,3 +584,28 @@ def test_fine_tuning_keeps_extra_columns_and_the_scale_of_targets(
     assert load(run).task.scale == load(tmp_path / "fine").task.scale
     with pytest.raises(CCNError, match="target_scale='linear'"):
         ccn(*how, "-o", tmp_path / "other", "--target-scale", "linear")
+
+
+@pytest.mark.slow
+def test_the_default_is_a_stack_that_is_saved_resumed_and_predicts(
+    ccn: Call, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    words = ("--target", "size", "-o", run, "--budget", "fast", "--epochs", "1", "--hidden", "4")
+    ccn("train", table, *words)
+    said = capsys.readouterr().out
+    for name in ("stack", "trees", "gp", "ccn", "constant"):
+        assert name in said
+        assert name in (run / "report.md").read_text()
+    before = (run / "predictions.csv").read_bytes()
+    ccn("predict", run, "CCO", "OCC", "--json")
+    one, two = (row["size_pred"] for row in json.loads(capsys.readouterr().out))
+    assert float(one) == pytest.approx(float(two))
+    ccn("info", run)
+    assert "trees, gp, ccn" in capsys.readouterr().out
+    made = {p: p.stat().st_mtime_ns for p in run.glob("checkpoints/*.safetensors")}
+    (run / "model.safetensors").unlink()
+    (run / "checkpoints" / "gp-1.safetensors").unlink()
+    ccn("train", "--output", run, "--resume", "--quiet")
+    assert (run / "predictions.csv").read_bytes() == before
+    assert [p.name for p, at in made.items() if p.stat().st_mtime_ns != at] == ["gp-1.safetensors"]

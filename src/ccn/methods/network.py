@@ -118,6 +118,7 @@ class FittedNetworks(Fitted):
         return cls(task, inputs, tuple(made), options, data["prepared"], None if how is None else from_dict(how))
 
 
+_MOST_COLUMNS = 1 << 20  # of which a network reads some, whose number is compared with its weights
 _LARGEST_ORDER = 5  # of a network in a file; the contractions of higher orders are too many to enumerate
 
 
@@ -133,7 +134,7 @@ def _check_sizes(options: Any, tensors: Mapping[str, Tensor], name: str = "optio
         for value in options:
             _check_sizes(value, tensors, name)
     elif isinstance(options, int | float):
-        largest = {"order": _LARGEST_ORDER, "levels": len(tensors)}.get(name)
+        largest = {"order": _LARGEST_ORDER, "levels": len(tensors), "graph_columns": _MOST_COLUMNS}.get(name)
         if largest is None:
             largest = max(64, *(size for t in tensors.values() for size in t.shape))
         if not -largest <= options <= largest:
