@@ -53,7 +53,7 @@ def test_numbers_are_fitted_on_the_scale_that_is_asked_for(
 
 def test_a_heavy_tail_is_said(tmp_path: Path, ccn: Call, tiny: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     table, run = tmp_path / "tail.csv", tmp_path / "run"
-    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 4):.3f}" for i in range(40)]
+    lines = [f"{'C' * (1 + i // 4)}{('O', 'N', 'F', 'Cl')[i % 4]},{2 ** (i / 2):.3f}" for i in range(40)]
     table.write_text("\n".join(["smiles,dose", *lines]) + "\n")
     ccn("train", table, "--target", "dose", "-o", run, *tiny)
     (line,) = [w for w in json.loads((run / "metrics.json").read_text())["warnings"] if "--target-scale auto" in w]

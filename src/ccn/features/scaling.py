@@ -144,7 +144,7 @@ def _skewness(y: Float) -> float:
 def heavy_tailed(y: Float) -> bool:
     """Whether known values of a target have a heavy tail.
 
-    So if the skewness is beyond 1 and at least one value of a hundred lies outside of the quartiles by more than three
+    So if the skewness is beyond 2 and at least one value of a hundred lies outside of the quartiles by more than three
     times their distance, where a normal distribution has one of 400,000. Fewer than 20 values do not tell.
 
     Example:
@@ -152,7 +152,7 @@ def heavy_tailed(y: Float) -> bool:
         >>> heavy_tailed(rng.normal(size=500)), heavy_tailed(np.exp(rng.normal(size=500)))
         (False, True)
     """
-    if len(y) < _LEAST or abs(_skewness(y)) <= 1:
+    if len(y) < _LEAST or abs(_skewness(y)) <= 2:
         return False
     _, size = _middle(y)
     first, third = np.quantile(y, (0.25, 0.75))
