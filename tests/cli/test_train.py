@@ -597,6 +597,7 @@ def test_the_default_is_a_stack_that_is_saved_resumed_and_predicts(
     for name in ("stack", "trees", "gp", "ccn", "constant"):
         assert name in said
         assert name in (run / "report.md").read_text()
+    assert "Choices were made on the validation part" not in (run / "report.md").read_text()
     before = (run / "predictions.csv").read_bytes()
     ccn("predict", run, "CCO", "OCC", "--json")
     one, two = (row["size_pred"] for row in json.loads(capsys.readouterr().out))

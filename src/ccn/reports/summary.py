@@ -150,7 +150,7 @@ def report(
     parts = [
         f"# {targets} from {data.name}",
         f"Task: {found['task']}. Data: {data}.",
-        f"Rows: {sizes}. Choices were made on the validation part; {tested}.",
+        f"Rows: {sizes}. {_chosen_on(model)}; {tested}.",
         "## Metrics",
         *([markdown(*crossed_rows(crossed))] if crossed else []),
         *([markdown(*shown)] if shown[1] else []),
@@ -189,6 +189,16 @@ def report(
         f"```\n{predict}\nccn evaluate {folder.name} other.csv\nccn info {folder.name}\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _chosen_on(model: Model) -> str:
+    """Which rows the choices were made on."""
+    if not model.about.get("leaderboard"):
+        return "Choices were made on the validation part"
+    return (
+        "Members were chosen and weighed by folds of all rows but those of the test part, each predicted by models "
+        "that were not fitted on it; the column 'validation' has these predictions"
+    )
 
 
 def _made(model: Model, found: Mapping[str, Any], config: Config) -> str:
