@@ -15,6 +15,7 @@ import torch
 
 import ccn
 from benchmarks.measure import build, cores, forward_only, interleaved, peak_memory
+from benchmarks.reading import reading
 from benchmarks.work import FEATURES, generated, molecules, regular
 from benchmarks.yardsticks import GIN, Naive, copy_of, training_step
 from ccn.files import write_json
@@ -235,7 +236,10 @@ def report(results: Row) -> str:
     """The results as Markdown."""
     m = results["machine"]
     met = {True: "yes", False: Bold("no"), None: ""}
-    goals = [[r["what"], f"{r['value']:,.2f}", r["limit"], met[r["met"]]] for r in results["goals"]]
+    goals, reading = (
+        [[r["what"], f"{r['value']:,.2f}", r["limit"], met[r["met"]]] for r in results[name]]
+        for name in ("goals", "reading")
+    )
     multiples = [
         [r["what"], f"{r['forward']:.2f}" if "forward" in r else "", f"{r['step']:.2f}"]
         for r in (*results["sweep"], *results["real"])
@@ -252,6 +256,8 @@ def report(results: Row) -> str:
         ),
         "## Goals: one core, float32, 16 channels, 2 levels, 26 contractions, 256 generated graphs",
         markdown(["", "measured", "limit", "met"], goals, "lrll"),
+        "## Reading molecules of HCEP on one core, and first use",
+        markdown(["", "measured", "limit", "met"], reading, "lrll"),
         "## Multiples of the GIN training step on the same batch",
         markdown(["", "forward", "training step"], multiples),
         "## Growth of the training step",
@@ -272,6 +278,7 @@ def main() -> None:
         ("goals", lambda: goals(graphs)),
         ("sweep", lambda: sweep(graphs)),
         ("real", real),
+        ("reading", reading),
         ("growth", growth),
     ]
     for name, run in steps:

@@ -33,15 +33,22 @@ def regular(vertices: int, degree: int, seed: int = 0) -> list[ccn.Graph]:
     return [ccn.Graph(list(g.edges), features)]
 
 
-def molecules(name: str, count: int = 2000) -> list[ccn.Graph] | None:
-    """The first molecules of QM9 or HCEP from the folder in CCN_DATA, or None without it."""
+def smiles_of(name: str, count: int = 2000) -> list[str] | None:
+    """The SMILES of the first molecules of QM9 or HCEP from the folder in CCN_DATA, or None without it."""
     folder = os.environ.get("CCN_DATA")
     path = Path(folder or ".") / name / f"{name}.csv.gz"
     if not folder or not path.exists():
         return None
     with gzip.open(path, "rt", newline="") as f:
         rows = csv.DictReader(f)
-        smiles = [row["smiles"] for row, _ in zip(rows, range(count), strict=False)]
+        return [row["smiles"] for row, _ in zip(rows, range(count), strict=False)]
+
+
+def molecules(name: str, count: int = 2000) -> list[ccn.Graph] | None:
+    """The first molecules of QM9 or HCEP from the folder in CCN_DATA, or None without it."""
+    smiles = smiles_of(name, count)
+    if smiles is None:
+        return None
     rng = np.random.default_rng(0)
     graphs = [ccn.Graph.from_smiles(s) for s in smiles]
     noise: list[Tensor] = [torch.from_numpy(rng.normal(size=(g.n, FEATURES)).astype(np.float32)) for g in graphs]

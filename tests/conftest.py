@@ -1,10 +1,21 @@
 """What tests of several rooms share."""
 
+import html
+import os
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from ccn.files import cache_folder
+
+# Processes that tests start find the compiled kernels, also where a test has a cache folder to itself; and each process
+# of `pytest -n` computes on a core to itself. Set before numba and torch are imported.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture
@@ -20,3 +31,20 @@ def peak() -> Callable[[Callable[[], Any]], int]:
             tracemalloc.stop()
 
     return measure
+
+
+@pytest.fixture(scope="session")
+def report_text() -> Callable[[Path], str]:
+    """What the report of a run says, without its figures, which take time."""
+
+    def text(folder: Path) -> str:
+        from markupsafe import Markup
+
+        from ccn.reports.run import read_run
+        from ccn.reports.sections import SECTIONS
+
+        run = read_run(folder)
+        sections = [made for build in SECTIONS if (made := build(run)) is not None]
+        return html.unescape("\n".join(str(b) for s in sections for b in s.blocks if isinstance(b, Markup)))
+
+    return text

@@ -24,7 +24,11 @@ QUICK: dict[str, dict[str, Any]] = {
     "lasso": {"settings": {"alpha": (1e-3, 1e-1)}},
     "ridge": {"settings": {"alpha": (1e-3, 1e-1)}},
     **{m: {"settings": {"epochs": 2}, "choices": ({},)} for m in ("ngf", "pscn", "gin")},
-    **{m: {"settings": {"epochs": 1, "channels": 2, "hidden": 4}} for m in ("ccn", "ccn-1", "ccn-2", "ccn-2-default")},
+    **{
+        m: {"settings": {"epochs": 1, "channels": 2, "hidden": 4}}
+        for m in METHODS
+        if m in ("ccn", "ccn-1") or (m.startswith("ccn-2") and m != "ccn-2-kernel")
+    },
     # Order 3 with the edge features of molecules plans thousands of contractions.
     "ccn-3-default": {"settings": {"epochs": 1, "channels": 2, "hidden": 4, "edge_features": False, "levels": 1}},
 }

@@ -116,7 +116,7 @@ def test_fit_changes_no_setting_and_the_same_state_gives_the_same_result() -> No
 def test_it_learns() -> None:
     options: dict[str, Any] = {"channels": 8, "random_state": 0, "batch_size": 16, "validation_fraction": 0.2}
     options |= {"learning_rate": 1e-2, "settings": {"dropout": 0.0, "edge_features": False}}
-    made = ccn.CCNRegressor(epochs=15, **options).fit(SMILES * 2, np.tile(COUNT, 2))
+    made = ccn.CCNRegressor(epochs=20, **options).fit(SMILES * 2, np.tile(COUNT, 2))
     assert made.score(SMILES, COUNT) > 0.9
     net = ccn.CCNClassifier(epochs=15, **options).fit(SMILES * 2, np.tile(HALOGEN, 2))
     assert net.score(SMILES, HALOGEN) > 0.9
@@ -424,3 +424,33 @@ def test_score_of_a_data_set_goes_by_names() -> None:
     sizes = Dataset("sizes", pack, np.array([[float(len(s))] for s in smiles]), ("n",), "regression")
     number = ccn.CCNRegressor(epochs=2, channels=2, random_state=0).fit(sizes)
     assert number.score(sizes) == pytest.approx(number.score(pack, sizes.targets[:, 0]))
+
+
+@pytest.mark.filterwarnings("ignore:y")
+@pytest.mark.parametrize("readout", ["vertex", "edge"])
+def test_targets_of_vertices_and_edges(readout: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    graphs = [ccn.testing.random_graph(int(n), rng, density=0.6) for n in rng.integers(2, 7, 24)]
+    counts = [g.n if readout == "vertex" else len(g.edges) for g in graphs]
+    y = [rng.normal(size=(n, 2)) for n in counts]
+    small: dict[str, Any] = {"readout": readout, "order": 1, "channels": 4, "epochs": 2, "random_state": 0}
+    weights = np.ones(20)
+    model = ccn.CCNRegressor(**small).fit(graphs[:20], y[:20], weights, validation=(graphs[20:], y[20:]))
+    found = model.predict(graphs)
+    assert found.shape == (sum(counts), 2)
+    again = ccn.CCNRegressor.load(model.save(tmp_path / "model.safetensors"))
+    np.testing.assert_array_equal(again.predict(graphs), found)
+    order = rng.permutation(len(graphs))  # rows follow the graphs
+    start = np.cumsum([0, *counts])
+    moved = np.concatenate([found[start[i] : start[i + 1]] for i in order])
+    np.testing.assert_allclose(model.predict([graphs[i] for i in order]), moved, rtol=1e-4, atol=1e-5)
+    assert np.isfinite(model.score(graphs, y))
+    assert model.transform(graphs).shape == (24, model.model_.fitted.embedding_width)
+    words = [["a" if v > 0 else "b" for v in of[:, 0]] for of in y]
+    classifier = ccn.CCNClassifier(**small).fit(graphs, words)
+    assert classifier.predict_proba(graphs).shape == (sum(counts), 2)
+    assert 0 <= classifier.score(graphs, words) <= 1
+    with pytest.raises(ConfigurationError, match="graph 0 has"):
+        ccn.CCNRegressor(**small).fit(graphs, [of[1:] for of in y])
+    with pytest.raises(ConfigurationError, match="list per graph"):
+        ccn.CCNRegressor(**small).fit(graphs, range(24))

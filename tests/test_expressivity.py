@@ -1,6 +1,7 @@
 """What each order can tell apart, by brute force in float64 on known hard pairs."""
 
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -87,6 +88,32 @@ def test_pairs_that_1_wl_confuses_are_apart_at_order_two(a: ccn.Graph, b: ccn.Gr
     assert _difference(a, b, levels=levels, order=2) > 1e-6
 
 
+OPEN = Neighbourhoods(closed=False)
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+def test_order_zero_in_open_neighbourhoods_is_message_passing_unless_weight_free_is_asked_for(levels: int) -> None:
+    triangles = _graph(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
+    hexagon = _graph(nx.cycle_graph(6))
+    options: dict[str, Any] = {"levels": levels, "scheme": OPEN, **MESSAGE_PASSING}
+    assert _difference(triangles, hexagon, **options) < 1e-12
+    assert _difference(triangles, hexagon, own=True, **options) < 1e-12
+    if levels > 1:
+        assert _difference(triangles, hexagon, weight_free=True, **options) > 1e-6
+
+
+def test_order_zero_in_open_neighbourhoods_is_algorithm_1() -> None:
+    """Every vertex takes the sum over its neighbours, times W, plus b; so does every further level."""
+    g = _graph(nx.gnp_random_graph(7, 0.4, seed=1), [0, 1, 1, 0, 1, 0, 0])
+    net = ccn.CCN(2, 1, levels=3, channels=4, scheme=OPEN, **MESSAGE_PASSING).double()  # type: ignore[arg-type]
+    a = nx.to_numpy_array(nx.gnp_random_graph(7, 0.4, seed=1))
+    assert a.sum(1).all()  # no isolated vertex
+    f = net.embedding(g.features.double())
+    for layer, level in zip(net.layers, net.activations([g])[1:], strict=True):
+        f = torch.relu(torch.from_numpy(a) @ f @ layer.weight[:, 0].T + layer.bias)
+        torch.testing.assert_close(torch.stack([level.node(v) for v in range(7)]), f, rtol=1e-12, atol=1e-12)
+
+
 def test_skip_links_5_and_6_look_alike_within_two_levels() -> None:
     assert _difference(_skip_links(41, 5), _skip_links(41, 6), order=2, levels=2) < 1e-10
 
@@ -124,9 +151,10 @@ def test_order_zero_without_adjacency_is_never_finer_than_1_wl_and_with_own_1_wl
     wl = [_colours(g, 2) for g in graphs]
     torch.manual_seed(0)
     plain = ccn.CCN(2, 1, channels=8, **MESSAGE_PASSING).double()  # type: ignore[arg-type]
+    opened = ccn.CCN(2, 1, channels=8, own=True, scheme=OPEN, **MESSAGE_PASSING).double()  # type: ignore[arg-type]
     own = ccn.CCN(2, 1, channels=32, own=True, nonlinearity="softplus", **MESSAGE_PASSING).double()  # type: ignore[arg-type]
     with torch.no_grad():
-        x, y = plain.embed(graphs), own.embed(graphs)
+        x, y, z = plain.embed(graphs), own.embed(graphs), opened.embed(graphs)
     pairs = list(combinations(range(len(graphs)), 2))
     assert any(wl[i] == wl[j] for i, j in pairs)
     for i, j in pairs:
@@ -134,6 +162,7 @@ def test_order_zero_without_adjacency_is_never_finer_than_1_wl_and_with_own_1_wl
         if equal:
             assert float((x[i] - x[j]).abs().max()) < 1e-10
             assert float((y[i] - y[j]).abs().max()) < 1e-10
+            assert float((z[i] - z[j]).abs().max()) < 1e-10
         else:
             assert float((y[i] - y[j]).abs().max()) > 1e-9
 

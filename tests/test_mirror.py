@@ -14,10 +14,14 @@ ELSEWHERE = {
     "errors": "cli/test_cli.py",
     "layers/initialisation": "layers/test_aggregation.py",
     "learning/model": "learning/test_model_file.py",
+    "reports/sections": "reports/test_report.py",
     "runs/train": "cli/test_train.py",
     "runs/tune": "cli/test_tune.py",
     "schemes/drawing": "schemes/test_scheme.py",
     "schemes/packed": "engine/test_aggregate.py",
+    "serving/answers": "serving/test_app.py",
+    "serving/limits": "serving/test_app.py",
+    "serving/server": "cli/test_serve.py",
     "version": "test_import.py",
 }
 

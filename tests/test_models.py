@@ -12,9 +12,8 @@ import torch
 
 import ccn
 from ccn.errors import CCNError, ConfigurationError, GraphError, SchemeError
-from ccn.layers import RobustScale
 from ccn.schemes import Balls, Neighbourhoods
-from ccn.testing import assert_covariant, random_graph, random_permutation
+from ccn.testing import assert_covariant, random_graph
 
 
 def _pair() -> list[ccn.Graph]:
@@ -76,7 +75,11 @@ def test_other_families_have_the_counts_of_the_spec() -> None:
 def test_weight_free_exists_only_where_there_may_be_free_children() -> None:
     assert [layer.weight_free is None for layer in ccn.CCN(3, 1, scheme=Balls((0, 1, 2))).layers] == [True, True]
     open_net = ccn.CCN(3, 1, scheme=Neighbourhoods(closed=False))
-    assert [layer.weight_free is None for layer in open_net.layers] == [True, False]
+    assert [layer.weight_free is None for layer in open_net.layers] == [True, True]
+    asked = ccn.CCN(3, 1, scheme=Neighbourhoods(closed=False), weight_free=True)
+    assert [layer.weight_free is None for layer in asked.layers] == [True, False]
+    hand_made = ccn.CCN(3, 1, scheme=ccn.schemes.Clusters(ccn.schemes.rings()))
+    assert [layer.weight_free is None for layer in hand_made.layers] == [True, False]
 
 
 def test_activations_are_relu_of_the_layer() -> None:
@@ -186,8 +189,6 @@ def test_errors_name_the_argument() -> None:
         (ConfigurationError, "order", lambda: ccn.CCN(1, order=-1)),
         (ConfigurationError, "distinct, all", lambda: ccn.CCN(1, contractions="some")),
         (ConfigurationError, "contractions=5", lambda: ccn.CCN(1, contractions=5)),  # type: ignore[arg-type]
-        (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, self_product=True)),
-        (ConfigurationError, "adjacency=False", lambda: ccn.CCN(1, contractions="complete")),
         (ConfigurationError, "orders 0 to 2", lambda: ccn.CCN(1, order=3, self_product=True, adjacency=False)),
         (ConfigurationError, "5 to 2", lambda: ccn.CCN(1, contractions=ccn.contractions(4, 1))),
         (ConfigurationError, "nonlinearity", lambda: ccn.CCN(1, nonlinearity="sigmoidal")),
@@ -262,6 +263,9 @@ def test_orders_may_grow_where_children_may_be_free() -> None:
     open_scheme = Neighbourhoods(closed=False)
     net = ccn.CCN(3, 1, order=[1, 1, 2], adjacency=False, scheme=open_scheme)
     assert net.layers[1].contractions_free == ()
+    asked = ccn.CCN(3, 1, order=[1, 1, 2], adjacency=False, scheme=open_scheme, weight_free=True)
+    assert asked.layers[1].contractions_free == ()
+    assert asked(_pair()).shape == net(_pair()).shape
     assert net(_pair()).shape == (2, 1)
     net(_pair()).sum().backward()
 
@@ -321,37 +325,3 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 2000, f"{done.stdout} MB"
-
-
-@pytest.mark.parametrize("norm", ["batch", "layer", None])
-def test_the_head_may_be_deep_and_normalised_and_takes_one_graph(norm: str | None) -> None:
-    torch.manual_seed(0)
-    net = ccn.CCN(1, 2, channels=4, hidden=(8, 6), head_norm=norm, head_dropout=0.1).double()
-    graphs = [ccn.Graph([(0, 1), (1, 2)], n=3), ccn.Graph([(0, 1)], n=2)]
-    assert net(graphs).shape == (2, 2)
-    assert torch.isfinite(net(graphs[:1])).all()  # a single row has no deviation
-    net.eval()
-    torch.testing.assert_close(net(graphs)[:1], net(graphs[:1]))
-    widths = [m.out_features for m in net.head if isinstance(m, torch.nn.Linear)]
-    assert widths == [8, 6, 2]
-
-
-def test_the_head_reads_features_of_graphs_as_a_whole_beside_the_invariants() -> None:
-    rng = np.random.default_rng(3)
-    graphs = [random_graph(n, rng) for n in (5, 4, 6)]
-    turned = [g.permute(random_permutation(g.n, rng)) for g in graphs]
-    whole = rng.normal(size=(3, 4)).astype(np.float32)
-    pack, other = (ccn.Pack.of(made).with_graph_features(whole) for made in (graphs, turned))
-    net = ccn.CCN(3, 2, channels=4, head_norm="batch", head_dropout=0.5, graph_features=4).double().eval()
-    (scale,) = (m for m in net.modules() if isinstance(m, RobustScale))
-    scale.fit(whole)
-    torch.testing.assert_close(net(other), net(pack), rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(net(pack), ccn.reference.forward(net, pack), rtol=1e-10, atol=1e-10)
-    assert (net(pack) - net(pack.with_graph_features(whole[[1, 2, 0]]))).abs().min() > 0
-    torch.testing.assert_close(net.embed(pack), net.embed(graphs))
-    assert net.embed(pack).shape == (3, sum(net.readout_widths))
-    for bad in (graphs, pack.with_graph_columns([slice(3)])):
-        with pytest.raises(GraphError, match="4 features of a graph as a whole"):
-            net(bad)
-    with pytest.raises(ConfigurationError, match="graph_features=-1"):
-        ccn.CCN(3, graph_features=-1)

@@ -10,7 +10,8 @@ SRC = Path(__file__).parents[1] / "src"
 ROOMS = [
     "errors", "version", "files", "settings", "progress", "sealed", "algebra", "chemistry", "graphs", "schemes",
     "reference", "engine", "layers", "models", "export", "testing", "features", "datasets", "learning", "training",
-    "methods", "estimators", "baselines", "reports", "runs", "paper", "cli",
+    "methods", "expressivity", "explain", "estimators", "baselines", "reports", "runs", "serving",
+    "paper", "cli",
 ]  # fmt: skip
 DOWN = {("ccn.learning.model_file", "methods")}  # finds a method by its name: the one edge that points down
 

@@ -4,6 +4,8 @@
 >>> net = ccn.CCN(in_features=1, out_features=1, order=2, levels=2, channels=8)
 >>> net([ccn.Graph(edges=[(0, 1), (1, 2)], n=3)]).shape
 torch.Size([1, 1])
+>>> int(ccn.__version__.split(".")[0]) >= 1
+True
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ _MODULES = {
     "datasets": "ccn.datasets",
     "engine": "ccn.engine",
     "errors": "ccn.errors",
+    "explain": "ccn.explain",
+    "expressivity": "ccn.expressivity",
     "features": "ccn.features",
     "interop": "ccn.graphs.exchange",
     "layers": "ccn.layers",
@@ -68,6 +72,8 @@ __all__ = [
     "datasets",
     "engine",
     "errors",
+    "explain",
+    "expressivity",
     "features",
     "interop",
     "layers",
@@ -86,6 +92,8 @@ if TYPE_CHECKING:
         datasets,
         engine,
         errors,
+        explain,
+        expressivity,
         features,
         layers,
         learning,

@@ -4,6 +4,10 @@
 >>> wl = method("wl", "classification").fit(["CO", "CCO", "CCCO", "CN", "CCN", "CCCN"], [1, 1, 1, 0, 0, 0])
 >>> wl.predict(["CCCCO"]).tolist()
 [1]
+
+>>> from ccn.baselines import METHODS
+>>> "wl" in METHODS, "auto" in METHODS
+(True, True)
 """
 
 from __future__ import annotations
@@ -41,6 +45,12 @@ def method(name: str, task: Literal["classification", "regression"], **options: 
 
 
 def load(path: str | Path) -> CCNClassifier | CCNRegressor:
-    """A fitted estimator from a model file or the folder of a run; no code of the file is run."""
+    """A fitted estimator from a model file or the folder of a run; no code of the file is run.
+
+    Example:
+        >>> wl = method("wl", "classification").fit(["CO", "CCO", "CCCO", "CN", "CCN", "CCCN"], [1, 1, 1, 0, 0, 0])
+        >>> load(wl.save("wl.safetensors")).predict(["CCCCO"]).tolist()
+        [1]
+    """
     model = model_file.load(path)
     return _KINDS["regression" if model.task.kind == "regression" else "classification"].of_model(model)

@@ -18,32 +18,98 @@ __all__ = [
 
 
 class CCNError(ValueError):
-    """Base of every error that ccn raises about its input."""
+    """Base of every error that ccn raises about its input.
+
+    Example:
+        >>> import ccn
+        >>> try:
+        ...     ccn.Graph.from_smiles("C1CC")
+        ... except ccn.CCNError as error:
+        ...     print("refused:", type(error).__name__)
+        refused: GraphError
+    """
 
 
 class GraphError(CCNError):
-    """A graph, or a batch of graphs, that breaks the rules; names the graph and the place."""
+    """A graph, or a batch of graphs, that breaks the rules; names the graph and the place.
+
+    Example:
+        >>> import ccn
+        >>> ccn.Graph([(0, 5)], n=2)  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.GraphError: ...
+    """
 
 
 class SchemeError(CCNError):
-    """A composition scheme that breaks one of its rules; names the rule and the node."""
+    """A composition scheme that breaks one of its rules; names the rule and the node.
+
+    Example:
+        >>> import ccn
+        >>> ccn.Scheme(parts=[(0,), (1,)], children=[(), ()])  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.SchemeError: ...
+    """
 
 
 class ConfigurationError(CCNError):
-    """Settings that do not fit each other or the data; names the argument."""
+    """Settings that do not fit each other or the data; names the argument.
+
+    Example:
+        >>> import ccn
+        >>> ccn.CCN(in_features=1, out_features=1, order=-1)  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.ConfigurationError: ...
+    """
 
 
 class DataError(CCNError):
-    """A file or a data set that cannot be read or is not at hand; names the file and the row."""
+    """A file or a data set that cannot be read or is not at hand; names the file and the row.
+
+    Example:
+        >>> import ccn
+        >>> ccn.datasets.load("no-such-file.csv")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.DataError: ...
+    """
 
 
 class DependencyError(CCNError, ImportError):
-    """An optional package is needed and not installed; names the extra that brings it."""
+    """An optional package is needed and not installed; names the extra that brings it.
+
+    Example:
+        >>> issubclass(DependencyError, ImportError)
+        True
+    """
 
 
 class TrainingError(CCNError):
-    """A training run that cannot go on; says where it stopped and what is left of it."""
+    """A training run that cannot go on; says where it stopped and what is left of it.
+
+    Example:
+        >>> import ccn
+        >>> smiles = ["C" * n for n in range(1, 11)]
+        >>> net = ccn.CCNRegressor(epochs=2, learning_rate=1e30, random_state=0)
+        >>> net.fit(smiles, range(10))  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.TrainingError: ...
+    """
 
 
 class FileError(CCNError):
-    """A file that is broken, altered or of another kind; names the file."""
+    """A file that is broken, altered or of another kind; names the file.
+
+    Example:
+        >>> import ccn
+        >>> with open("text.safetensors", "w") as file:
+        ...     _ = file.write("not a model")
+        >>> ccn.CCNRegressor.load("text.safetensors")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+            ...
+        ccn.errors.FileError: ...
+    """

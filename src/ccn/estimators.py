@@ -27,20 +27,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from ccn.algebra.contractions import Contraction
 from ccn.datasets.dataset import Dataset
+from ccn.datasets.dealing import fold_groups, groups_of
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError
+from ccn.explain.explanation import Explanation, explain
 from ccn.graphs.pack import Pack, joined
+from ccn.graphs.ragged import Int, Ragged
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.learning.inputs import Inputs, column_of, read
+from ccn.learning.measured import FILE
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
 from ccn.learning.settings import Features
-from ccn.learning.targets import Targets, read_as, read_classes, read_numbers
-from ccn.learning.task import Floats
+from ccn.learning.targets import Targets, read_as, read_auxiliary, read_targets
+from ccn.learning.task import Floats, Per
+from ccn.methods.domain import Assessment
 from ccn.methods.method import Method, fit
 from ccn.methods.network import FittedNetworks
 from ccn.methods.registry import make_method
+from ccn.schemes.named import resolve_scheme
 from ccn.training.execution import Execution, Machine, torch_threads
 from ccn.training.recipe import Recipe, from_dict
 from ccn.training.recipe import recipe as named
@@ -48,8 +54,9 @@ from ccn.training.recipe import recipe as named
 __all__ = ["CCNClassifier", "CCNRegressor"]
 
 _RECIPE_FIELDS = (
-    *("order", "levels", "channels", "contractions", "epochs", "batch_size", "learning_rate", "patience", "members"),
-)
+    "order", "levels", "channels", "contractions", "scheme", "readout", "epochs", "batch_size", "learning_rate",
+    "patience", "members",
+)  # fmt: skip
 
 
 def _pair(validation: Any) -> tuple[Any, Any]:
@@ -61,6 +68,23 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     except (TypeError, ValueError):
         raise ConfigurationError("validation: give a pair of graphs and targets, or a data set") from None
     return rows, y
+
+
+def _groups(given: Any, rows: int, examples: Examples) -> Int | None:
+    """The groups of all rows, of which the first ones were given; a row of the validation part has one of its own."""
+    if isinstance(given, str):
+        if given != "scaffold":
+            raise ConfigurationError(f"groups={given!r}: give 'scaffold', or one label for each row")
+        if examples.molecules is None:
+            raise ConfigurationError("groups='scaffold': the rows are graphs, not molecules; give one label for each")
+        return fold_groups(examples.molecules, scaffolds=True)
+    if given is None:
+        return fold_groups(examples.molecules)
+    if np.ndim(given) != 1 or len(given) != rows:
+        raise ConfigurationError(f"groups has shape {np.shape(given)}; give one label for each of the {rows} rows")
+    own = groups_of(given)
+    more = own.max(initial=-1) + 1 + np.arange(len(examples.graphs) - rows)
+    return fold_groups(examples.molecules, np.concatenate([own, more]))
 
 
 # A dataclass writes the constructor that scikit-learn wants: it stores every argument under its name, no more.
@@ -75,6 +99,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     levels: int | None = None
     channels: int | None = None
     contractions: str | Sequence[str | Contraction] | None = None
+    scheme: Any = None
+    readout: str | None = None
     features: str | None = None
     hydrogens: bool | None = None
     epochs: int | None = None
@@ -106,6 +132,9 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The method with all that this estimator sets."""
         given = {name: getattr(self, name) for name in _RECIPE_FIELDS if getattr(self, name) is not None}
         settings = {**given, **(self.settings or {})}
+        for key in ("scheme", "network__scheme", "network.scheme"):
+            if isinstance(settings.get(key), str):  # an import path ends here: the model knows the name alone
+                settings[key] = resolve_scheme(settings[key])
         reads = {"features": self.features, "hydrogens": self.hydrogens}
         options = {**{k: v for k, v in reads.items() if v is not None}, **(self.options or {})}
         if settings or self.settings is not None:
@@ -118,11 +147,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _classifies(self) -> bool:
         return isinstance(self, ClassifierMixin)
 
-    def _fit(self, X: Any, targets: Targets, sample_weight: Any, class_weight: Any, validation: Any) -> Self:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, class_weight: Any, validation: Any, groups: Any, auxiliary: Any
+    ) -> Self:
         """Read the graphs, draw the parts and fit."""
         random = self.random_state
         seed = random if isinstance(random, int) else int(check_random_state(random).randint(2**31 - 1))
         method = self._method(seed)
+        targets = read_targets(X, y, classification=self._classifies, per=method.per())
         X, column, others = column_of(X)
         if others:
             more = ", .." if len(others) > 5 else ""
@@ -133,9 +165,11 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if validation is not None and column is not None:
             rows, y = _pair(validation)
             validation = (column_of(rows, column)[0], y)
-        if sample_weight is None and isinstance(X, Dataset):
-            sample_weight = X.weights
-        examples = self._examples(X, targets, method.reads(), validation)
+        if isinstance(X, Dataset):
+            sample_weight = X.weights if sample_weight is None else sample_weight
+            groups = X.groups if groups is None else groups
+        examples = self._examples(X, targets, method.reads(), validation, auxiliary)
+        examples = replace(examples, groups=_groups(groups, len(targets.values), examples))
         if sample_weight is not None:
             examples = replace(
                 examples, weights=self._weights(sample_weight, len(targets.values), len(examples.graphs))
@@ -173,7 +207,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         return True
 
-    def _examples(self, X: Any, targets: Targets, features: Features, validation: Any) -> Examples:
+    def _examples(self, X: Any, targets: Targets, features: Features, validation: Any, auxiliary: Any) -> Examples:
         """The rows with a target, and those of the validation part if it was given."""
         graphs, inputs, molecules = self._graphs(X, features)
         if len(targets.values) != len(graphs):
@@ -182,31 +216,49 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if validation is not None:
             more, y = _pair(validation)
             other, _, more_molecules = self._graphs(more, features)
-            more_values = read_as(targets.classes, more, y) if self._classifies else read_numbers(more, y).values
+            more_values = self._known(more, y, targets.classes, targets.per)
             if len(more_values) != len(other):
                 raise ConfigurationError(
                     f"validation has {len(other)} rows and {len(more_values)} targets; give one for each"
                 )
             held = len(graphs) + np.arange(len(other))
-            graphs, values = joined(graphs, other), np.concatenate([values, more_values])
+            graphs = joined(graphs, other)
+            if isinstance(values, Ragged) and isinstance(more_values, Ragged):
+                values = Ragged.join(values, more_values)
+            else:
+                values = np.concatenate([np.asarray(values), np.asarray(more_values)])
             if molecules is not None:
                 molecules = None if more_molecules is None else [*molecules, *more_molecules]
         bounds = targets.bounds
         if bounds is not None:  # the validation part is judged by exact values
             bounds = np.concatenate([bounds, np.full((len(held), *bounds.shape[1:]), np.nan)])
+        beside, beside_names = read_auxiliary(X, auxiliary)
+        if beside is not None:
+            if len(beside) != len(rows):
+                raise ConfigurationError(f"auxiliary has {len(beside)} rows, X {len(rows)}; give one for each")
+            beside = np.concatenate([beside, np.full((len(held), beside.shape[1]), np.nan)])
         if not labelled(values)[rows].any():
             raise ConfigurationError("y has no value that is not missing")
         return Examples(
             graphs,
             values,
-            with_target(Split(rows, held, rows[:0]), values, bounds),
+            with_target(Split(rows, held, rows[:0]), values, bounds, beside),
             names=targets.names,
             classification=targets.classification,
             classes=targets.classes,
             inputs=inputs,
             molecules=molecules,
             bounds=bounds,
+            per=targets.per,
+            auxiliary=beside,
+            auxiliary_names=beside_names,
         )
+
+    def _known(self, X: Any, y: Any, classes: Sequence[Any], per: Per, unknown: float = np.nan) -> Any:
+        """Targets to compare with, classes numbered like those of training; ``unknown`` where there is no such."""
+        if self._classifies:
+            return read_as(classes, X, y, unknown, per)
+        return read_targets(X, y, classification=False, per=per).values
 
     def _graphs(self, X: Any, features: Features) -> tuple[Pack, Inputs, Sequence[str] | None]:
         """The graphs of X, how they were read, and their canonical SMILES if they are molecules."""
@@ -227,8 +279,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
-        X, _, _ = column_of(X, self.smiles_column_)
-        graphs = self.model_.inputs.read(X, self.n_jobs or 1)
+        rows, _, _ = column_of(X, self.smiles_column_)
+        graphs = self.model_.inputs.read(rows, self.n_jobs or 1, X)
         if not getattr(self, "_told_edges", False):
             self._ignores_edges(graphs)
         return graphs
@@ -262,15 +314,67 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with torch_threads(self.n_jobs):
             return self.model_.embed(graphs)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the model as one safetensors file that :meth:`load` reads, here or elsewhere."""
+    def explain(self, X: Any, *, target: str | None = None, label: str | None = None) -> list[Explanation]:
+        """For each row what its atoms, bonds and molecule-level features contribute to the prediction.
+
+        See :class:`ccn.explain.Explanation`. ``target`` is the name of one of several, ``label`` the class of more than
+        two; by default the first target and the class that is predicted.
+        """
         check_is_fitted(self, "model_")
-        return model_file.save(self.model_, path)
+        X, _, _ = column_of(X, self.smiles_column_)
+        with torch_threads(self.n_jobs):
+            return explain(self.model_, X, target=target, label=label, n_jobs=self.n_jobs or 1)
+
+    def domain(self, X: Any, k: int = 1) -> Assessment:
+        """How far each row is from what was learned: a distance, a word, the nearest training rows, what is unseen.
+
+        See :class:`ccn.methods.domain.Assessment`; ``k`` is the number of nearest training rows.
+        """
+        graphs = self._read(X)
+        if self.model_.domain is None:
+            raise ConfigurationError("this model does not know what it has learned from; fit it again")
+        with torch_threads(self.n_jobs):
+            return self.model_.domain.assess(graphs, k)
+
+    def nearest(self, X: Any, k: int = 5) -> list[list[dict[str, Any]]]:
+        """For each row its ``k`` nearest training rows, nearest first, with their measured values.
+
+        Each is a dictionary of ``row`` (the number in the training data), ``similarity``, the targets by name as they
+        were measured, and, where known, ``smiles``, ``id`` and ``morgan``. A model from a file has them if it was saved
+        with ``share_training``, or lies in the folder of its run.
+        """
+        found, measured = self.domain(X, k), self.model_.measured
+        if measured is None:
+            raise ConfigurationError(
+                "this model does not hold its training rows; save it with share_training=True, or load it from the "
+                "folder of its run"
+            )
+
+        def one(i: int, j: int) -> dict[str, Any]:
+            near = int(found.rows[i, j])
+            called = {"smiles": measured.smiles, "id": measured.names}
+            out: dict[str, Any] = {"row": int(measured.row[near]), **{n: c[near] for n, c in called.items() if c}}
+            out["similarity"] = float(found.similarity[i, j])
+            if found.morgan is not None:
+                out["morgan"] = float(found.morgan[i, j])
+            return out | dict(zip(measured.targets, measured.values[near], strict=True))
+
+        return [[one(i, j) for j in range(found.rows.shape[1])] for i in range(len(found))]
+
+    def save(self, path: str | Path, *, share_training: bool = False) -> Path:
+        """Write the model as one safetensors file that :meth:`load` reads, here or elsewhere.
+
+        It holds no training molecules, unless ``share_training`` puts them in for :meth:`nearest`.
+        """
+        check_is_fitted(self, "model_")
+        return model_file.save(self.model_, path, share_training=share_training)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """An estimator from a model file or the folder of a run; no code of the file is run."""
         model = model_file.load(path)
+        if (model_file.model_path(path).parent / FILE).is_file() and "training" in model.about:
+            model = model_file.with_measured(model, path)
         if (model.task.kind == "regression") != issubclass(cls, RegressorMixin):
             other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
             raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")
@@ -281,6 +385,8 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """The estimator that fits such a model, fitted."""
         options = dict(model.settings)
         own = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
+        if any(":" in str(value) for key, value in (own.get("settings") or {}).items() if key.endswith("scheme")):
+            raise ConfigurationError("the file names code to import as its scheme, which no file of ccn does")
         recipe = options.pop("recipe", None)
         recipe = from_dict(recipe) if isinstance(recipe, Mapping) else recipe
         if recipe is None and not model.settings:
@@ -299,9 +405,15 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     """Numbers from molecules or graphs, with intervals.
 
     Args:
-        recipe: ``default``, ``paper`` or a :class:`ccn.training.recipe.Recipe`; by default that of the method.
+        recipe: ``default``, ``paper``, ``authors`` or a :class:`ccn.training.recipe.Recipe`; by default that of the
+            method.
         method: what is fitted: ``ccn``, a covariant network, or another name in :data:`ccn.baselines.METHODS`.
         order, levels, channels, contractions: of the network.
+        scheme: its parts, by name (:mod:`ccn.schemes.named`), as ``package.module:function``, or a function from a
+            graph to its :class:`ccn.Scheme`; a model with a function that has no name cannot be saved.
+        readout: what the last layers of the network read: ``invariants``, ``root``, or, for targets of each vertex or
+            edge, ``vertex`` or ``edge``. Then ``y`` is a list per graph, and predictions have one row per vertex or
+            edge of all graphs, one after another.
         features, hydrogens: the set of properties of atoms and bonds, and whether hydrogens are vertices; graphs bring
             their own features.
         epochs, batch_size, learning_rate, patience: of training.
@@ -330,13 +442,26 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         (1,)
     """
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+        groups: Any = None,
+        auxiliary: Any = None,
+    ) -> Self:
         """Fit to rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing.
 
         ``validation`` is a data set, or a pair of rows and targets to choose by; without it a network draws a share of
-        the rows, and other methods cross-validate.
+        the rows, and other methods cross-validate. Neither divides ``groups``: one label per row, or ``scaffold`` for
+        molecules, which is right where new molecules will have other scaffolds. Rows of one molecule are one group.
+
+        ``auxiliary`` holds numbers, (rows,) or (rows, columns), NaN where missing, that networks learn together with
+        the targets where that helps on held-out rows; they are not predicted. A row may have nothing else.
         """
-        return self._fit(X, read_numbers(X, y), sample_weight, None, validation)
+        return self._fit(X, y, sample_weight, None, validation, groups, auxiliary)
 
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
@@ -361,7 +486,9 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         """
         if sample_weight is not None:
             return float(super().score(X, y, sample_weight))
-        return score(read_numbers(X, y).values, self._predict(X).mean, classification=False)
+        check_is_fitted(self, "model_")
+        known = np.asarray(self._known(X, y, (), self.model_.task.per))
+        return score(known, self._predict(X).mean, classification=False)
 
     def _like_targets(self, values: Floats) -> Floats:
         return values[:, 0] if self.model_.about.get("single", True) and values.shape[1] == 1 else values
@@ -373,13 +500,18 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     Args:
         class_weight: ``balanced``, or a weight per class.
-        recipe, method, order, levels, channels, contractions, features, hydrogens, epochs, batch_size, learning_rate,
-            patience, members, settings, options, validation_fraction, time_limit, folder, random_state, n_jobs,
-            device, verbose: as those of :class:`CCNRegressor`.
+        recipe: this and all others as those of :class:`CCNRegressor`.
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
         classes_: the classes in order; for several labels one such array for each.
+
+    Example:
+        >>> import ccn
+        >>> smiles = ["C", "CC", "CCC", "CCCC", "CO", "CCO", "CCCO", "CN", "CCN", "CCCN"]
+        >>> net = ccn.CCNClassifier(epochs=2, channels=4, random_state=0).fit(smiles, ["O" in s for s in smiles])
+        >>> net.classes_.tolist(), net.predict_proba(["CCCCO"]).shape
+        ([False, True], (1, 2))
     """
 
     class_weight: str | Mapping[Any, float] | None = None
@@ -389,13 +521,22 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+        groups: Any = None,
+        auxiliary: Any = None,
+    ) -> Self:
         """Fit to rows of molecules or graphs and their classes.
 
-        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing; ``validation`` as that
-        of :meth:`CCNRegressor.fit`.
+        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing; ``validation``,
+        ``groups`` and ``auxiliary``, labels of 0 and 1, as those of :meth:`CCNRegressor.fit`.
         """
-        return self._fit(X, read_classes(X, y), sample_weight, self.class_weight, validation)
+        return self._fit(X, y, sample_weight, self.class_weight, validation, groups, auxiliary)
 
     def _learned(self) -> None:
         task = self.model_.task
@@ -424,6 +565,6 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
             return float(super().score(X, y, sample_weight))
         check_is_fitted(self, "model_")
         task = self.model_.task
-        known, p = read_as(task.classes, X, y, -1), self._predict(X).mean
+        known, p = np.asarray(self._known(X, y, task.classes, task.per, -1)), self._predict(X).mean
         found = p > 0.5 if task.kind == "multilabel" else p.argmax(axis=1)[:, None]
         return score(known, found, classification=True)

@@ -29,6 +29,12 @@ def export_head(net: CCN) -> torch.export.ExportedProgram:
     """From embeddings (graphs, width), graphs at will, to outputs (graphs, out_features).
 
     Where the network reads features of graphs as a whole, they are further columns, behind those of the embedding.
+
+    Example:
+        >>> net = CCN(in_features=3, out_features=2, channels=4).eval()
+        >>> program = export_head(net).module()
+        >>> program(torch.rand(7, sum(net.readout_widths))).shape
+        torch.Size([7, 2])
     """
     weight = net.embedding.weight
     rows = torch.rand(3, sum(net.readout_widths) + net.graph_features, dtype=weight.dtype, device=weight.device)
@@ -39,6 +45,12 @@ def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
     """From vertex features (vertices, in_features) of graphs with this very structure to outputs.
 
     Edge weights, edge features and features of graphs as a whole are those of the graphs given.
+
+    Example:
+        >>> from ccn import Graph
+        >>> net, g = CCN(in_features=3, out_features=1, channels=4).eval(), Graph([(0, 1), (1, 2)], torch.rand(3, 3))
+        >>> torch.allclose(export_network(net, [g]).module()(g.features), net([g]))
+        True
     """
     b = Pack.of(graphs).batch()  # a new one: what torch traces stays in its caches
 
@@ -58,7 +70,13 @@ def export_network(net: CCN, graphs: Any) -> torch.export.ExportedProgram:
 
 
 def write_onnx(program: torch.export.ExportedProgram, path: str | Path) -> Path:
-    """Write an exported program as an ONNX file, once ONNX Runtime has given the same with it; the extra ``onnx``."""
+    """Write an exported program as an ONNX file, once ONNX Runtime has given the same with it; the extra ``onnx``.
+
+    Example:
+        >>> net = CCN(in_features=3, out_features=2, channels=4).eval()
+        >>> write_onnx(export_head(net), "head.onnx").name
+        'head.onnx'
+    """
     try:
         import onnxruntime
         import onnxscript  # noqa: F401 (which torch needs)

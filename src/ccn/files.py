@@ -130,7 +130,8 @@ def write_json(path: Path, value: Any) -> None:
 def write_figure(path: Path, figure: Any, dpi: int = 150) -> None:
     """Write a figure of matplotlib in the format of its suffix, atomically."""
     form = path.suffix[1:].lower() or "png"
-    write_atomically(path, lambda file: figure.savefig(file, format=form, dpi=dpi))
+    dateless = {"metadata": {"Date": None}} if form == "svg" else {}
+    write_atomically(path, lambda file: figure.savefig(file, format=form, dpi=dpi, **dateless))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The network: vertex features in, covariant levels, invariants of every level, a small MLP."""
+"""The network: vertex features in, covariant levels, a readout, a small MLP."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.algebra.contractions import PRESETS, Contraction, MatrixClass, bell
-from ccn.engine.aggregate import prepare
+from ccn.algebra.contractions import PRESETS, Contraction, EquivariantMap, MatrixClass, bell
 from ccn.engine.matrices import Matrices
-from ccn.engine.memory import check_memory, warn_of_work
+from ccn.engine.memory import available_bytes, check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graphs.adjacency import AdjacencyChannel, Normalised, Power, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Closed, Normalised, Power, Weights
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
-from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice
-from ccn.layers.initialisation import readout_scales
-from ccn.layers.normalisation import RobustScale, normalisation
-from ccn.schemes.generators import Neighbourhoods, composition, has_free_children
+from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice, pointwise
+from ccn.layers.head import make_head
+from ccn.layers.readout import Readout, ReadoutKind, ReadoutLevels
+from ccn.schemes.generators import Neighbourhoods, composition, has_anchors, has_free_children
+from ccn.schemes.named import named_scheme
 from ccn.schemes.packed import Composition, Level, Nodes
 from ccn.schemes.scheme import SchemeGenerator
 
@@ -35,11 +35,12 @@ class CCN(nn.Module):
     """A covariant compositional network.
 
     Level 0 holds the embedded vertex features as tensors of shape (1, .., 1, channels). Every further
-    level aggregates the one below by the six steps of :func:`ccn.reference.aggregate`. The root reads
-    the invariants of all nodes of all levels, summed per graph, through an MLP with one hidden layer.
+    level aggregates the one below by the six steps of :func:`ccn.reference.aggregate`. An MLP with one hidden layer
+    reads the invariants of all nodes of all levels, summed per graph, or what ``readout`` says.
 
-    Order 0 without the adjacency product is sum aggregation: never finer than 1-WL, and strictly coarser on
-    labelled graphs; with ``own=True`` 1-WL is an instance. Higher orders, and the adjacency product, see more.
+    Order 0 without the adjacency product is sum aggregation, Algorithm 1 of the paper: never finer than 1-WL, and
+    strictly coarser on labelled graphs; with ``own=True`` 1-WL is an instance. Higher orders, the adjacency product
+    and ``weight_free`` see more.
 
     Args:
         in_features: width of the vertex features.
@@ -47,20 +48,41 @@ class CCN(nn.Module):
         order: order of the activations; one number, or one per level 0..levels.
         levels: number of levels above the vertices.
         channels: channels of the activations; one number, or one per level 0..levels.
-        contractions: ``distinct``, ``all``, ``paper10``, ``complete`` (without A), or a list of
-            :class:`ccn.Contraction` or of the strings that they print, such as ``"abx,xy->ab"``; for all levels,
-            or a list with one choice per level. By default ``distinct``, and ``paper10`` (projections only) with
-            ``self_product``.
+        contractions: ``distinct``, ``all``, ``paper10``, ``complete``, or a list of :class:`ccn.Contraction`,
+            :class:`ccn.algebra.EquivariantMap` or of the strings that they print, such as ``"abx,xy->ab"`` or, an
+            elementwise product with A, ``"abx,ab->ab"``; for all levels, or a list with one choice per level. With A,
+            ``complete`` and maps that are no contractions are computed from T itself, which takes memory of order k+1.
+            By default ``distinct``, and ``paper10`` (projections only) with ``self_product``.
         adjacency: multiply T by A (True), not (False), or use both families (``"both"``); for all levels or
             a list with one choice per level.
         own: also read the node's own activation of the level below, as the last contraction.
         directed, self_loops: what the graphs' A may be; decides which contractions are redundant.
-        scheme: a function from a graph to its :class:`ccn.Scheme`.
+        scheme: a function from a graph to its :class:`ccn.Scheme`, or the name of one (:mod:`ccn.schemes.named`).
         adjacency_channels: the matrices that stand for A; see :mod:`ccn.graphs.adjacency`.
-        self_product: use T (x) T in place of T (needs ``adjacency=False``).
+        self_product: use T (x) T in place of T, and T (x) T (x) A with the adjacency product; orders 0 to 2.
+        weight_free: how children enter whose anchor lies outside of their parent's part, or who have none. False: by W,
+            in the contractions that sum over the children; the default for graph schemes, in which every child has an
+            anchor. True: by a second matrix ``weight_free``; the default for other schemes. In open neighbourhoods the
+            second matrix shows which children's vertices a part holds, so that order 0 without A then tells apart what
+            1-WL cannot, such as two triangles from a hexagon.
+        relations: ``"shared"`` (atoms that two parts share) and ``"bonds"`` (between them): children without an anchor
+            in the part, such as rings in a molecule, are also added up weighed by how they are related to their
+            siblings (:class:`ccn.layers.Aggregation`).
         nonlinearity: a name or a pointwise function.
+        activate_embedding: apply it to the embedded vertex features too.
         norm: None, ``"batch"`` or ``"layer"``; both keep covariance.
         dropout: probability of dropping a channel of a node, while training.
+        readout: what the MLP reads, and what has a row of the output.
+            ``"invariants"``: the invariants of all nodes, Bell(k) scalars per channel, summed over each graph.
+            ``"root"``: the activation of the root, as the paper has it: a node whose part is the whole graph and whose
+            children are the nodes of the last level, by the same six steps with k' = 0 along all distinct contractions
+            (order 2 with A: 21 scalars per channel). It has as many channels as the first hidden layer, in whose
+            place it stands, and n x n numbers of A for a graph of n vertices.
+            ``"sums"``: of every node the sum of its entries, to which the nonlinearity is applied, summed over each
+            graph; with ``readout_levels="last"`` and ``hidden=()`` as in the code of the paper's authors.
+            ``"vertex"`` and ``"edge"``: one row of the output per vertex, or per edge as given, of all graphs one after
+            another; see :mod:`ccn.layers.readout`.
+        readout_levels: ``"all"`` levels, or the ``"last"`` alone; the root reads the last.
         hidden: width of the MLP's hidden layer, or of each of several.
         head_norm: None, ``"batch"`` or ``"layer"``: normalises the invariants that the MLP reads and its hidden layers.
         head_dropout: probability of dropping a hidden unit of the MLP, while training.
@@ -76,6 +98,7 @@ class CCN(nn.Module):
     """
 
     layers: Sequence[Aggregation]
+    root: Aggregation | None
     head: nn.Sequential
 
     def __init__(
@@ -90,13 +113,18 @@ class CCN(nn.Module):
         own: bool = False,
         directed: bool = False,
         self_loops: bool = False,
-        scheme: SchemeGenerator = Neighbourhoods(),  # noqa: B008 (frozen)
+        scheme: SchemeGenerator | str = Neighbourhoods(),  # noqa: B008 (frozen)
         *,
         adjacency_channels: Sequence[AdjacencyChannel] = (Weights(),),
         self_product: bool = False,
+        weight_free: bool | None = None,
+        relations: Sequence[str] = (),
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
+        activate_embedding: bool = False,
         norm: str | None = None,
         dropout: float = 0.0,
+        readout: ReadoutKind = "invariants",
+        readout_levels: ReadoutLevels = "all",
         hidden: int | Sequence[int] = 64,
         head_norm: str | None = None,
         head_dropout: float = 0.0,
@@ -105,6 +133,8 @@ class CCN(nn.Module):
         super().__init__()
         in_features, out_features = _integer("in_features", in_features, 1), _integer("out_features", out_features, 1)
         levels = _integer("levels", levels, 0)
+        if isinstance(scheme, str):
+            scheme = named_scheme(scheme, levels)
         if not callable(scheme):
             raise ConfigurationError(f"scheme={scheme!r}: give a function from a graph to its ccn.Scheme")
         if not isinstance(adjacency_channels, Sequence):
@@ -119,6 +149,7 @@ class CCN(nn.Module):
         if isinstance(scheme, Neighbourhoods) and scheme.levels is None:
             scheme = replace(scheme, levels=levels)
         self.scheme = scheme
+        free = not has_anchors(scheme) if weight_free is None else bool(weight_free)
         if contractions is None:
             contractions = "paper10" if self_product else "distinct"
         self.embedding = nn.Linear(in_features, self.channels[0])
@@ -128,7 +159,8 @@ class CCN(nn.Module):
         if not isinstance(contractions, Iterable):
             raise ConfigurationError(f"contractions={contractions!r}: name a preset or list them")
         if not isinstance(contractions, str) and all(
-            isinstance(c, Contraction) or (isinstance(c, str) and c not in PRESETS) for c in contractions
+            isinstance(c, Contraction | EquivariantMap) or (isinstance(c, str) and c not in PRESETS)
+            for c in contractions
         ):
             contractions = [contractions] * levels  # type: ignore[assignment]  # one choice for all levels
         choices = _per_level("contractions", contractions, levels)
@@ -136,7 +168,7 @@ class CCN(nn.Module):
         for product in products:
             if product is not True and product is not False and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
-        own_kinds = all(isinstance(c, Normalised | Power | Weights) for c in self.adjacency_channels)
+        own_kinds = all(isinstance(c, Closed | Normalised | Power | Weights) for c in self.adjacency_channels)
         self._ignores_edges = own_kinds or not any(products)  # until said once
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
@@ -149,7 +181,8 @@ class CCN(nn.Module):
                 own=own,
                 self_product=self_product,
                 classes=classes,
-                free=has_free_children(scheme, i + 1),
+                free=has_free_children(scheme, i + 1) and (free or "shared"),
+                relations=relations,
                 nonlinearity=nonlinearity,
                 norm=norm,
                 dropout=dropout,
@@ -157,19 +190,38 @@ class CCN(nn.Module):
             )
             for i in range(levels)
         )
-        self.readout_widths = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
-        width = sum(self.readout_widths)
-        head = [_Rescale(self.orders, self.channels), normalisation(head_norm, width)]
-        if self.graph_features:
-            # Not normalised: they are scaled already, and rare ones would become large again.
-            whole = nn.Sequential(RobustScale(self.graph_features), nn.Dropout(head_dropout))
-            head = [_Beside(width, nn.Sequential(*(m for m in head if m is not None)), whole)]
-            width += self.graph_features
-        for h in [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]:
-            head += [nn.Linear(width, h), normalisation(head_norm, h), nn.ReLU()]
-            head += [nn.Dropout(head_dropout)] if head_dropout else []
-            width = h
-        self.head = nn.Sequential(*(m for m in (*head, nn.Linear(width, out_features)) if m is not None))
+        self.activates_embedding = activate_embedding
+        kinds = tuple(self.orders), tuple(self.channels)
+        self.readout = Readout(readout, *kinds, readout_levels, directed, pointwise(nonlinearity))
+        widths = [_integer("hidden", h, 1) for h in ([hidden] if isinstance(hidden, int) else hidden)]
+        self.root = None
+        if readout == "root":
+            width = widths.pop(0) if widths else self.channels[-1]
+            self.readout_widths = [width]
+            self.root = Aggregation(
+                self.channels[-1],
+                width,
+                self.orders[-1],
+                0,
+                adjacency=not self_product and (products[-1] if products else bool(adjacency)),
+                classes=classes,
+                free=not has_anchors(scheme) and (free or "shared"),
+                nonlinearity=nonlinearity,
+                norm=head_norm,
+                level=levels + 1,
+                root=True,
+            )
+        else:
+            self.readout_widths = self.readout.widths
+        self.head = make_head(
+            sum(self.readout_widths),
+            out_features,
+            hidden=widths,
+            norm=head_norm,
+            dropout=head_dropout,
+            scales=None if readout == "root" else self.readout.scales(),
+            graph_features=self.graph_features,
+        )
 
     def _batch(self, graphs: Any) -> Batch:
         """The input as a batch that fits this network, or an error that names the argument to change."""
@@ -198,11 +250,8 @@ class CCN(nn.Module):
 
         With ``totals`` invariants are wanted summed over each graph.
         """
-        scheme = self._composition(b)
-        self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
-        dtype = self.embedding.weight.dtype
-        matrices = Matrices(b, self.adjacency_channels, dtype)
-        features = self.embedding(b.features.to(dtype))
+        scheme, matrices = self.structure(b)
+        features = self.embedded(b.features.to(matrices.dtype))
         if not np.array_equal(scheme.leaves.parts, np.arange(b.n)):
             features = features[torch.from_numpy(scheme.leaves.parts).to(b.device)]
         done = [Activation(features, scheme.leaves, self.orders[0])]
@@ -215,10 +264,32 @@ class CCN(nn.Module):
             done.append(layer(f, level, matrices, keep or number < len(scheme.levels), len(b) if totals else None))
             yield done[-1]
 
+    @property
+    def nonlinearity(self) -> Callable[[Tensor], Tensor]:
+        """That of the levels; a module with parameters belongs to these."""
+        return self.readout.nonlinearity
+
+    def embedded(self, features: Tensor) -> Tensor:
+        """The activations of vertices, (vertices, channels)."""
+        f: Tensor = self.embedding(features)
+        return self.nonlinearity(f) if self.activates_embedding else f
+
+    def structure(self, b: Batch) -> tuple[Composition, Matrices]:
+        """The packed scheme of a batch and its channels of A."""
+        scheme = self._composition(b)
+        self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
+        for number, level in enumerate(scheme.levels):
+            if level.cut is not None:  # what is restricted stands beside what it is of
+                kind = [self.orders[number]], [self.channels[number]]
+                check_memory([level.below.size], *kind, self.embedding.weight.dtype, b.device, first=number)
+        return scheme, Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
+
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
-        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b))
-        warn_of_work(scheme.levels, self.orders)
+        if self.root is not None and any(c.source in ("TA", "UA") for c in self.root.contractions):
+            self._check_root(b)
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b), self.root is not None)
+        warn_of_work(scheme.levels, self.orders, any(c.source == "own" for a in self.layers for c in a.contractions))
         return scheme
 
     def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
@@ -230,6 +301,20 @@ class CCN(nn.Module):
         above = slice(1, 1 + len(sizes))
         check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device, numbers)
 
+    def contraction_shares(self) -> list[dict[str, float]]:
+        """For each level, and last the root if there is one, the share of each contraction in the strength of all.
+
+        Which contractions a trained network uses; :meth:`ccn.layers.Aggregation.strengths` says how it is measured.
+        """
+        out = []
+        for layer in (*self.layers, *([] if self.root is None else [self.root])):
+            strength = layer.strengths().detach().double()
+            share = (strength / strength.sum().clamp_min(1e-300)).tolist()
+            several = len(layer.classes) > 1
+            names = [f"{c} [{c.channel}]" if several and c.source == "TA" else str(c) for c in layer.contractions]
+            out.append(dict(sorted(zip(names, share, strict=True), key=lambda pair: -pair[1])))
+        return out
+
     def prepare(self, graphs: Any) -> int:
         """Build all that this network needs of the structure of a batch, which keeps it; returns its bytes.
 
@@ -239,15 +324,29 @@ class CCN(nn.Module):
         scheme = self._composition(b)
         matrices = Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
         total = scheme.nbytes
-        if not any(layer.self_product for layer in self.layers):
-            for layer, level in zip(self.layers, scheme.levels, strict=False):
-                total += prepare(layer.plan(level), level, matrices)
-        return total
+        total += sum(layer.prepare(level, matrices) for layer, level in zip(self.layers, scheme.levels, strict=False))
+        if self.root is not None and scheme.root is not None:
+            total += self.root.prepare(scheme.root, matrices)
+        return total + self.readout.prepare(b, scheme)
 
-    def _check_skip(self, number: int, level: Level) -> None:
+    def _check_root(self, b: Batch) -> None:
+        """An error before A over whole graphs is built where it does not fit into memory."""
+        size = np.diff(b.start).astype(np.float64)
+        need, free = 16 * float((size**2).sum()), available_bytes(b.device)
+        if free is not None and need > free:
+            raise ConfigurationError(
+                f"readout='root' needs n x n numbers of A for each graph, {need / 1e9:,.1f} GB for this batch, whose "
+                f"largest graph has {int(size.max()):,} vertices, and {free / 1e9:,.1f} GB are free; what fits: "
+                "readout='invariants', adjacency=False at the last level, smaller batches"
+            )
+
+    def _check_skip(self, number: int, level: Level, root: bool = False) -> None:
         """Children of different heights need tensors of one kind."""
         used = slice(number - level.reach, number)
-        if len(set(self.orders[used])) > 1 or len(set(self.channels[used])) > 1:
+        kinds = set(zip(self.orders[used], self.channels[used], strict=True))
+        if root:  # it reads tensors of the kind of the last level
+            kinds.add((self.orders[-1], self.channels[-1]))
+        if len(kinds) > 1:
             node, below, child = level.skip or (0, 0, 0)
             raise SchemeError(
                 f"node {node} of level {number} has the child {child} of level {below}, not of level {number - 1}: "
@@ -262,21 +361,48 @@ class CCN(nn.Module):
             done.append(Activation(done[0].data.new_zeros(0, channels), Nodes.none(), order))
         return done
 
-    def embed(self, graphs: Any, per: Literal["graph", "vertex"] = "graph") -> Tensor:
-        """The invariants of all levels side by side, one row per graph or, ``per="vertex"``, per vertex.
+    def embed(self, graphs: Any, per: Literal["graph", "vertex"] | None = None) -> Tensor:
+        """What the head reads, one row per graph, vertex or edge; with ``readout="root"`` the activation of the root.
 
-        A graph's row sums over all nodes, a vertex's over those anchored at it.
+        With ``per`` it is, whatever the readout, the invariants of all levels side by side: ``"graph"`` sums them over
+        all nodes of a graph, ``"vertex"`` over those anchored at a vertex.
         """
-        if per not in ("graph", "vertex"):
+        if per not in (None, "graph", "vertex"):
             raise ConfigurationError(f"per={per!r}: choose 'graph' or 'vertex'")
         b = self._batch(graphs)
-        graphs = per == "graph"
-        rows = [a.per_graph(len(b)) if graphs else a.per_atom(b.n) for a in self._run(b, keep=False, totals=graphs)]
-        missing = self.readout_widths[len(rows) :]
-        return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
+        if per == "vertex":
+            rows = [a.per_atom(b.n) for a in self._run(b, keep=False)]
+            missing = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)][len(rows) :]
+            return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
+        readout = self.readout if per is None else replace(self.readout, kind="invariants", levels="all")
+        if readout.kind == "invariants":
+            return readout.rows(list(self._run(b, keep=False, totals=True)), b, self._composition(b))
+        return self.rows(b, list(self._run(b, keep=readout.kind != "sums")))
+
+    def rows(self, b: Batch, done: Sequence[Activation]) -> Tensor:
+        """What the head reads, from the activations of all levels."""
+        return self._root(b, done) if self.root is not None else self.readout.rows(done, b, self._composition(b))
+
+    @property
+    def embedding_width(self) -> int:
+        """Columns of the rows that :meth:`embed` gives per graph."""
+        if self.readout.kind in ("vertex", "edge"):
+            return sum(bell(k) * c for k, c in zip(self.orders, self.channels, strict=True))
+        return sum(self.readout_widths)
+
+    def _root(self, b: Batch, done: Sequence[Activation]) -> Tensor:
+        """(graphs, channels) the activations of the roots."""
+        level = self._composition(b).root
+        assert level is not None
+        assert self.root is not None
+        self._check_skip(len(done), level, root=True)
+        below = done[-level.reach :]
+        f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
+        found: Tensor = self.root(f, level, Matrices(b, self.adjacency_channels, f.dtype)).data
+        return found[torch.from_numpy(level.nodes.storage).to(found.device)]
 
     def forward(self, graphs: Any) -> Tensor:
-        """(graphs, out_features) for a batch or a list of graphs."""
+        """(graphs, out_features) for a batch or a list of graphs; one row per vertex or edge if the readout says so."""
         b = self._batch(graphs)
         return self.read(self.embed(b), b)
 
@@ -290,39 +416,12 @@ class CCN(nn.Module):
                     f"the network reads {self.graph_features} features of a graph as a whole, the graphs have {width}; "
                     "give a pack that has them (Pack.with_graph_features), or a network without (graph_features)"
                 )
-            embedding = torch.cat([embedding, whole.to(embedding.dtype)], dim=1)
+            whole = whole.to(embedding.dtype)
+            if self.readout.kind in ("vertex", "edge"):
+                whole = whole[torch.from_numpy(self.readout.graph_of(batch(graphs))).to(whole.device)]
+            embedding = torch.cat([embedding, whole], dim=1)
         out: Tensor = self.head(embedding)
         return out
-
-
-class _Rescale(nn.Module):
-    """Divides every invariant by its value for activations of all ones on the reference graph.
-
-    Sums over m^k entries of n nodes are large; the MLP sees numbers of the size of the activations.
-    """
-
-    scale: Tensor
-
-    def __init__(self, orders: Sequence[int], channels: Sequence[int]) -> None:
-        super().__init__()
-        values = [
-            1 / s for level, c in zip(readout_scales(orders), channels, strict=True) for s in level for _ in range(c)
-        ]
-        self.register_buffer("scale", torch.tensor(values))
-
-    def forward(self, z: Tensor) -> Tensor:
-        return z * self.scale
-
-
-class _Beside(nn.Module):
-    """Two modules side by side: one for the first columns, one for the others."""
-
-    def __init__(self, width: int, first: nn.Module, others: nn.Module) -> None:
-        super().__init__()
-        self.width, self.first, self.others = width, first, others
-
-    def forward(self, z: Tensor) -> Tensor:
-        return torch.cat([self.first(z[:, : self.width]), self.others(z[:, self.width :])], dim=1)
 
 
 def _integer(name: str, value: Any, least: int) -> int:

@@ -33,7 +33,12 @@ def random_graph(
     self_loops: bool = False,
     edge_features: int = 0,
 ) -> Graph:
-    """A random graph of n vertices with normal features, in float64."""
+    """A random graph of n vertices with normal features, in float64.
+
+    Example:
+        >>> random_graph(5, np.random.default_rng(0), directed=True)
+        Graph(n=5, edges=7, features=3, directed=True)
+    """
     pairs = [(i, j) for i in range(n) for j in range(n) if (directed and i != j) or i < j or (self_loops and i == j)]
     edges = [pair for pair in pairs if rng.random() < density]
     sign = rng.choice([-1.0, 1.0], len(edges))
@@ -48,7 +53,13 @@ def random_graph(
 
 
 def random_molecule_like(n: int, rng: np.random.Generator, features: int = 16) -> Graph:
-    """A connected graph of degree at most 4: a tree with a few rings of 5 and 6 vertices closed in it."""
+    """A connected graph of degree at most 4: a tree with a few rings of 5 and 6 vertices closed in it.
+
+    Example:
+        >>> g = random_molecule_like(20, np.random.default_rng(0))
+        >>> g.n, len(g.edges) >= 19
+        (20, True)
+    """
     degree, parent, edges = np.zeros(n, dtype=int), [-1], []
     for i in range(1, n):
         free = [j for j in range(max(0, i - 6), i) if degree[j] < 3] or [j for j in range(i) if degree[j] < 4]
@@ -85,6 +96,10 @@ def assert_covariant(
 
     Raises:
         AssertionError: naming what differs, and by how much.
+
+    Example:
+        >>> import ccn
+        >>> assert_covariant(ccn.CCN(in_features=3, out_features=1), [random_graph(5, np.random.default_rng(0))])
     """
     net: Any = copy.deepcopy(module).double().eval()
     plain = [_in_double(g) for g in graphs]

@@ -31,8 +31,37 @@ SMILES = [
 ]
 
 
+STEREO = ["C[C@H](F)Cl", "F/C=C/F", "C[C@@H](O)/C=C\\C", "C1C[C@H](C)C[C@@H](C)C1"]
+QUERIES = ["*C", "C~C", "C" * 256]
+
+
 def molecule(smiles: str) -> Any:
     return Chem.MolFromSmiles(smiles)
+
+
+@pytest.mark.parametrize("hydrogens", [False, True])
+@pytest.mark.parametrize("bonds", [True, False])
+@pytest.mark.parametrize("name", sorted(SETS))
+def test_many_molecules_at_once_give_what_each_gives(name: str, bonds: bool, hydrogens: bool) -> None:
+    chosen = molecule_features(name, hydrogens)
+    chosen = chosen if bonds else replace(chosen, bond=())
+    mols = [chosen.molecule(molecule(smiles)) for smiles in [*SMILES, *STEREO]]
+    for more in ([], [molecule(smiles) for smiles in QUERIES]):  # what is not in records is asked for
+        every = [*more, *mols, *more]
+        one_by_one = properties.Tables.of([replace(chosen, hydrogens=False).arrays(mol) for mol in every])
+        together = replace(chosen, hydrogens=False).tables([mol.ToBinary(0) for mol in every], every.__getitem__)
+        for a, b in zip(one_by_one, together, strict=True):
+            assert a.dtype == b.dtype
+            assert np.array_equal(a, b)
+
+
+def test_properties_of_your_own_are_not_read_from_records() -> None:
+    mine = MoleculeFeatures("mine", (Property("mass", "GetMass"),), ())
+    assert not mine.stored
+    assert mine.stereo  # who knows what it reads
+    assert molecule_features("full").stored
+    assert molecule_features("full").stereo
+    assert not molecule_features("compact").stereo
 
 
 @pytest.mark.parametrize("smiles", SMILES)

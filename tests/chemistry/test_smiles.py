@@ -2,7 +2,17 @@
 
 import pytest
 
-from ccn.chemistry.smiles import MAX_ATOMS, mol_block, parse_smiles, parses, quick_reader, refusal, why_unreadable
+from ccn.chemistry.smiles import (
+    MAX_ATOMS,
+    flat_reader,
+    mol_block,
+    parse_smiles,
+    parses,
+    quick_reader,
+    refusal,
+    where_wrong,
+    why_unreadable,
+)
 from ccn.errors import GraphError
 
 BAD = {"": "no SMILES", "C1CC": "spelling", "CCÖ": "'Ö'", "C(C)(C)(C)(C)C": "valence"}
@@ -39,6 +49,44 @@ def test_the_quick_reader_does_not_perceive_aromaticity() -> None:
     assert not any(atom.GetIsAromatic() for atom in mol.GetAtoms())
 
 
+@pytest.mark.parametrize(
+    "more", ["", "=", "1", "(", "c", "n", "[nH]", "*", ".C", "[H]", "[2H]", "[O-]", "/C=C/", "[C@H](F)"]
+)
+def test_the_flat_reader_reads_the_same_atoms_and_bonds(more: str) -> None:
+    from rdkit import Chem, rdBase
+
+    known = [
+        "c1ccccc1",
+        "c1cc[nH]c1",
+        "CN(=O)=O",
+        "N->[Pt](Cl)Cl",
+        "C[C@H](F)O",
+        "F/C=C/F",
+        "C1=CC=CC=C1",
+        "CCO |$a;;$|",
+    ]
+    read = flat_reader()
+    with rdBase.BlockLogs():
+        for text in (s[:cut] + more + s[cut:] for s in known for cut in range(len(s) + 1)):
+            whole, flat = Chem.MolFromSmiles(text), read(text)
+            assert (whole is None) == (flat is None)
+            if whole is None:
+                continue
+            asked = [
+                [(a.GetSymbol(), a.GetTotalNumHs(), a.GetHybridization(), a.GetIsAromatic()) for a in m.GetAtoms()]
+                for m in (whole, flat)
+            ]
+            bonds = [
+                [
+                    (b.GetBeginAtomIdx(), b.GetEndAtomIdx(), b.GetBondType(), b.GetIsConjugated(), b.IsInRing())
+                    for b in m.GetBonds()
+                ]
+                for m in (whole, flat)
+            ]
+            assert asked[0] == asked[1]
+            assert bonds[0] == bonds[1]
+
+
 def test_the_block_of_an_sdf_has_coordinates_stereo_and_a_title(capfd: pytest.CaptureFixture[str]) -> None:
     from rdkit import Chem
 
@@ -47,3 +95,29 @@ def test_the_block_of_an_sdf_has_coordinates_stereo_and_a_title(capfd: pytest.Ca
     assert len({tuple(p) for p in mol.GetConformer().GetPositions()}) == 6
     assert Chem.MolFromMolBlock(mol_block("C1CC", "bad")).GetNumAtoms() == 0
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("smiles", "where"),
+    [
+        ("CCO)C", (3, 4)),
+        ("CC(C", (2, 3)),
+        ("c1ccccc", (1, 2)),
+        ("C1CC2CC1", (4, 5)),
+        ("CC%C", (2, 3)),
+        ("  CXC", (3, 4)),
+        ("C[Zz]C", (1, 5)),
+        ("[CH3", (0, 4)),
+        ("C==C", (2, 3)),
+        ("CC.", (2, 3)),
+        ("CéC", (1, 2)),
+        ("CC O", (2, 3)),
+        ("CC(=O)(=O)(=O)C", (1, 2)),
+        ("c1cccc1", (0, 1)),
+        ("CCO", None),
+        ("", None),
+        ("X" * 500, None),
+    ],
+)
+def test_the_place_of_a_fault_is_found(smiles: str, where: tuple[int, int] | None) -> None:
+    assert where_wrong(smiles) == where

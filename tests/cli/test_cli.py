@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ccn.cli import app, main
+from ccn.errors import ConfigurationError
 
 VERBS = [
-    "train", "predict", "evaluate", "tune", "embed", "info", "data list", "data get", "data info", "contractions",
-    "reproduce", "table", "demo",
+    "train", "predict", "explain", "evaluate", "report", "serve", "tune", "embed", "info", "data list", "data get",
+    "data info", "data cliffs", "expressivity", "draw", "contractions", "reproduce", "table", "demo",
+    "warmup",
 ]  # fmt: skip
 
 
@@ -81,3 +85,26 @@ def test_the_verbs_above_are_all() -> None:
     names = [name for name in app if not name.startswith("-")]
     below = {name: [n for n in app[name] if not n.startswith("-")] for name in names}
     assert [f"{name} {n}".strip() for name in names for n in below[name] or [""]] == VERBS
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "predict {run} CCO --processes",
+        "embed {run} CCO --output e.csv --processes",
+        "evaluate {run} {table} --target size --threads",
+        "explain {run} CCO --threads",
+        "draw CCO --levels",
+        "contractions --order",
+        "serve {run} --workers",
+        "serve {run} --port",
+        "serve {run} --max-rows",
+        "serve {run} --max-upload",
+    ],
+)
+@pytest.mark.parametrize("number", ["-2000000", f"{10**30}"])
+def test_an_integer_out_of_bounds_is_a_ccn_error(
+    ccn: Callable[..., None], run: Path, table: Path, words: str, number: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(number)):
+        ccn(*words.format(run=run, table=table).split(), number)

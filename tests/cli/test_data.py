@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,10 @@ def test_an_error_is_one_line_on_standard_error_and_exit_code_1(tmp_path: Path) 
 
 def test_get_says_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "get", "mutag").startswith("MUTAG: ")
+
+
+def test_a_page_about_a_file(ccn: Callable[..., None], table: Path, tmp_path: Path) -> None:
+    ccn("data", "info", table, "--target", "size", "--html", tmp_path / "page.html", "--graphs", "0")
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<svg") > 8
+    assert list((tmp_path / "figures").glob("distribution-1-size.png"))

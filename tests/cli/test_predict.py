@@ -13,6 +13,8 @@ import pytest
 from cyclopts import CycloptsError
 
 from ccn.errors import CCNError
+from ccn.learning.measured import FILE, Measured
+from ccn.learning.model_file import describe
 
 Call = Callable[..., None]
 Capture = pytest.CaptureFixture[str]
@@ -164,3 +166,60 @@ def test_predictions_as_sdf_keep_names(ccn: Call, run: Path, table: Path, tmp_pa
     assert [row["title"] for row in again] == [f"m{i}" for i in range(40)]
     for row in again:
         assert float(row["size_pred.2"]) == pytest.approx(float(row["size_pred"]), rel=1e-4)
+
+
+def test_a_page_has_every_row_and_no_part_file(ccn: Callable[..., None], run: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("id,smiles\n<b>a</b>,CCO\nb,not a molecule\n")
+    ccn("predict", run, tmp_path / "new.csv", "-o", tmp_path / "out.html", "--processes", "1", "--quiet")
+    page = (tmp_path / "out.html").read_text()
+    assert "&lt;b&gt;a&lt;/b&gt;" in page
+    assert "size_pred" in page
+    assert page.count("<tr>") == 3
+    assert {p.name for p in tmp_path.iterdir()} == {"new.csv", "out.html"}
+
+
+def test_domain_and_neighbours(ccn: Call, run: Path, tmp_path: Path) -> None:
+    trained = Measured.read(run / FILE, ["size"], describe(run)["about"]["training"])
+    table, out = tmp_path / "new.csv", tmp_path / "out.csv"
+    table.write_text(f"smiles\n{trained.smiles[0]}\nOB(O)c1ccccc1\nC1CC\n")
+    ccn("predict", run, table, "-o", out, "--domain", "--neighbours", "2", "--quiet")
+    first, strange, bad = rows(out)
+    added = ["domain", "distance", "nearest_similarity", "unseen"]
+    assert [name for name in first if name in added] == added
+    assert (first["domain"], first["distance"], first["nearest_similarity"], first["unseen"]) == (
+        "inside",
+        "0",
+        "1",
+        "",
+    )
+    assert (first["neighbour_1"], first["neighbour_1_size"]) == (trained.smiles[0], trained.values[0][0])
+    assert 0 < float(first["neighbour_2_similarity"]) <= 1
+    assert strange["domain"] == "outside"
+    assert "element B" in strange["unseen"]
+    assert bad["reason"]
+    assert not any(bad[name] for name in added)
+
+
+def test_neighbours_lie_in_the_folder_and_not_in_the_file(ccn: Call, run: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "model.safetensors"
+    alone.write_bytes((run / "model.safetensors").read_bytes())
+    ccn("predict", alone, "CCO", "-o", tmp_path / "out.csv", "--domain", "--quiet")
+    with pytest.raises(CCNError, match=FILE):
+        ccn("predict", alone, "CCO", "-o", tmp_path / "out.csv", "--neighbours", "1", "--quiet")
+    (tmp_path / FILE).write_bytes((run / FILE).read_bytes()[:-9])
+    with pytest.raises(CCNError, match=FILE):
+        ccn("predict", alone, "CCO", "-o", tmp_path / "out.csv", "--neighbours", "1", "--quiet")
+    with pytest.raises(CCNError, match="-1"):
+        ccn("predict", run, "CCO", "-o", tmp_path / "out.csv", "--neighbours", "-1", "--quiet")
+
+
+def test_a_resumed_command_asks_for_the_same(ccn: Call, run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    ccn("predict", run, "CCO", "-o", out, "--domain", "--processes", "1", "--quiet")
+    record = out.with_name("out.csv.progress")
+    table = tmp_path / "new.csv"
+    table.write_text("smiles\nCCO\n")
+    out.with_name("out.csv.part").write_text("smiles\n")
+    record.write_text(json.dumps({"rows": 0, "bytes": 7, "key": {}}))
+    with pytest.raises(CCNError, match="--overwrite"):
+        ccn("predict", run, table, "-o", out, "--domain", "--resume", "--quiet")

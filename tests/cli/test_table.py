@@ -39,7 +39,19 @@ def test_files(ccn: Callable[..., None], results: Path, tmp_path: Path) -> None:
         ccn("table", "all", "--results", results, "--format", kind, "--output", tmp_path / kind)
     assert (tmp_path / "latex").read_text().count(r"\begin{tabular}") == len(NAMES)
     with (tmp_path / "csv").open(newline="") as file:
-        published = {"kernels", "hcep", "qm9", "qm9-rmse", "admet", "cliffs", "cliffs-only"}
+        published = {
+            "kernels",
+            "hcep",
+            "qm9",
+            "qm9-rmse",
+            "qm9-units",
+            "expressivity",
+            "folds",
+            "zinc",
+            "admet",
+            "cliffs",
+            "cliffs-only",
+        }
         assert {row["table"] for row in csv.DictReader(file)} == published
     pytest.importorskip("matplotlib")
     ccn("table", "kernels", "--results", results, "--format", "png", "--output", tmp_path / "k.png")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ SMILES = [f"{'C' * (1 + i // 4)}{('O', 'N', 'C(=O)O', 'C#N')[i % 4]}" for i in r
 
 
 def ccn(*words: object) -> None:
+    words = (*words, "--no-report") if words[0] == "train" else words
     app([str(w) for w in words], result_action="return_value", exit_on_error=False)
 
 
@@ -41,18 +43,18 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ridge", "wl", "wl-edge", "ngf", "ccn-1"])
 def test_a_run_of_any_method_is_read_like_that_of_a_network(
-    name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], report_text: Callable[[Path], str]
 ) -> None:
     run, out = tmp_path / "run", tmp_path / "out.csv"
     short = ["--epochs", "2", "--batch-size", "16"] if name in ("ngf", "ccn-1") else []
     ccn("train", table, "--target", "size", "--method", name, "-o", run, "--quiet", "--threads", "1", *short)
     assert {p.name for p in run.iterdir()} >= {
         "config.toml", "splits.json", "metrics.json", "history.csv", "model.safetensors", "predictions.csv",
-        "dropped.csv", "report.md",
+        "dropped.csv", "data.json",
     }  # fmt: skip
     assert read_config(run / "config.toml")["method"] == name
     assert len(rows(run / "history.csv")) == (2 if short else 0)
-    assert f"Method {name}" in (run / "report.md").read_text()
+    assert f"Method {name}" in report_text(run)
     capsys.readouterr()
     ccn("info", run)
     assert name in capsys.readouterr().out
@@ -173,3 +175,21 @@ def test_networks_of_a_method_can_be_several(table: Path, tmp_path: Path) -> Non
 def test_a_method_is_loaded_from_the_folder_of_its_run(ridge: Path) -> None:
     found = load(ridge).predict(SMILES)
     np.testing.assert_array_equal(found, load(ridge / "model.safetensors").predict(SMILES))
+
+
+def test_training_rows_are_shared_only_if_asked_for(table: Path, tmp_path: Path) -> None:
+    words = ("train", table, "--target", "size", "--method", "ridge", "--quiet", "--fractions", "0.6,0.2,0.2")
+    for name, flags in (("own", ()), ("shared", ("--share-training",))):
+        ccn(*words, *flags, "--output", tmp_path / name)
+    raw = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("own", "shared")}
+    long = [s.encode() for s in SMILES if len(s) > 6]
+    assert not any(s in raw["own"] for s in long)
+    assert any(s in raw["shared"] for s in long)
+    alone = tmp_path / "alone.safetensors"
+    alone.write_bytes(raw["shared"])
+    ccn("predict", alone, "CCCO", "-o", tmp_path / "out.csv", "--neighbours", "1", "--quiet")
+    found = rows(tmp_path / "out.csv")[0]
+    assert found["neighbour_1"] in SMILES
+    trust = json.loads((tmp_path / "own" / "metrics.json").read_text())["trust"]
+    assert set(trust["parts"]) == {"validation", "test"}
+    assert read_config(tmp_path / "shared" / "config.toml")["data"]["share_training"] is True

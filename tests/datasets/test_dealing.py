@@ -12,6 +12,7 @@ from ccn.datasets.dealing import (
     allot,
     canonical_smiles,
     deal,
+    fold_groups,
     groups_of,
     join_groups,
     molecule_groups,
@@ -167,3 +168,21 @@ def test_a_molecule_that_rdkit_cannot_write_has_no_canonical_smiles() -> None:
         "CO",
     ]
     assert molecule_groups([impossible, large, impossible]).tolist() == [0, 1, 2]
+
+
+def test_folds_keep_together_what_the_test_part_keeps_apart() -> None:
+    smiles = ["c1ccccc1C", "c1ccccc1O", "C1CC1", "CC1CC1", "", ""]
+    assert fold_groups(None) is None
+    assert fold_groups(None, ["a", "b", "a"]).tolist() == [0, 1, 0]  # type: ignore[union-attr]
+    for how, expected in (
+        ({}, [0, 1, 2, 3, 4, 5]),
+        ({"groups": [0, 1, 1, 2, 3, 4]}, [0, 1, 1, 2, 3, 4]),
+        ({"test": np.array([2, 3])}, [0, 0, 1, 1, 2, 2]),
+        ({"test": np.array([1, 3])}, [0, 1, 2, 3, 4, 5]),
+        ({"test": np.array([1, 3]), "scaffolds": True}, [0, 0, 1, 1, 2, 2]),
+        ({"test": np.array([2, 3]), "scaffolds": False}, [0, 1, 2, 3, 4, 5]),
+        ({"scaffolds": True, "groups": [0, 1, 1, 2, 3, 4]}, [0, 0, 0, 0, 1, 1]),
+    ):
+        found = fold_groups(smiles, **how)
+        assert found is not None
+        assert found.tolist() == expected

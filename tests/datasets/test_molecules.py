@@ -11,11 +11,12 @@ import pytest
 import torch
 
 from ccn import Graph
-from ccn.chemistry.properties import molecule_features
+from ccn.chemistry.properties import MoleculeFeatures, Property, molecule_features
 from ccn.datasets.molecules import convert, pack_molecules
 from ccn.errors import GraphError
 
 SMILES = ["CCO", "c1ccccc1", "C", "[Na+].[Cl-]", "CC(=O)O", "N#N"]
+MINE = MoleculeFeatures("mine", (Property("mass", "GetMass"),), ())
 
 
 @pytest.mark.parametrize("hydrogens", [False, True])
@@ -42,6 +43,39 @@ def test_what_is_a_molecule_does_not_depend_on_what_is_read_of_it(more: str) -> 
     assert (complete.good.tolist(), complete.bad, complete.noted) == (quick.good.tolist(), quick.bad, quick.noted)
     a, b = complete.pack.arrays, quick.pack.arrays
     assert all(np.array_equal(a[key], b[key]) for key in ("vertex_start", "features", "row", "column"))
+
+
+@pytest.mark.parametrize("name", ["compact", "full", "atoms", "full+groups"])
+@pytest.mark.parametrize("options", [{}, {"canonical": True}, {"standardise": "parent"}])
+def test_records_of_many_give_what_is_asked_of_each(name: str, options: dict[str, Any]) -> None:
+    """Your own property has no record, so that each atom is asked."""
+    many = [
+        *SMILES,
+        "*C",
+        "C[C@H](F)Cl",
+        "x",
+        "F/C=C/F",
+        "[H]C([2H])O",
+        "CC(=O)[O-].[Na+]",
+        "C" * 300,
+        "C(C",
+        "CC |$a;$|",
+    ]
+    features = molecule_features(name)
+    asked = replace(features, atom=(*features.atom, Property("mine", lambda atom: 1)))
+    a, b = convert(many, features, **options), convert(many, asked, **options)
+    assert (a.good.tolist(), a.bad, a.noted, a.canonical) == (b.good.tolist(), b.bad, b.noted, b.canonical)
+    assert a.pack.arrays.keys() == b.pack.arrays.keys()
+    for key, value in a.pack.arrays.items():
+        other = b.pack.arrays[key][:, :-1] if key == "features" else b.pack.arrays[key]
+        assert np.array_equal(value, other)
+
+
+@pytest.mark.parametrize("features", [molecule_features(), molecule_features("full"), MINE])
+def test_no_molecule_at_all(features: MoleculeFeatures) -> None:
+    made = convert(["x", ""], features)
+    assert len(made.pack) == 0
+    assert len(made.bad) == 2
 
 
 @pytest.mark.slow

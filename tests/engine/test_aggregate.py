@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import ccn
 from ccn import reference
 from ccn.engine.backend import FORMS, using_backend
-from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
+from ccn.engine.cpu import layout
+from ccn.graphs.adjacency import Closed, EdgeFeatures, Normalised, Power, Weights
 from ccn.schemes import Balls, Clusters, Neighbourhoods, rings
 from ccn.testing import random_graph
 
@@ -99,6 +100,37 @@ def test_directed_graphs_and_self_loops(order: int, directed: bool, self_loops: 
     _check(_small(order, weighted=True, **flags), order=order, own=True, **flags)
 
 
+def _tailed() -> list[ccn.Graph]:
+    """Graphs in which children of level 2 reach beyond the part: a path, a cycle with a tail, a single vertex."""
+    torch.manual_seed(0)
+    paths = [(i, i + 1) for i in range(5)]
+    shapes: list[tuple[list[tuple[int, int]], int]] = [(paths, 6), ([(0, 1), (1, 2), (2, 0), *paths[2:]], 6), ([], 1)]
+    return [ccn.Graph(edges, torch.randn(n, 2, dtype=torch.float64)) for edges, n in shapes]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"order": 2, "adjacency_channels": [Closed()], "contractions": "authors18"},
+        {"order": 1, "levels": 3, "own": True},
+        {"order": [1, 1, 0], "own": True, "adjacency": "both"},
+        {"order": 1, "self_product": True},
+        {"order": 1, "scheme": Neighbourhoods(field=True, max_part=4)},
+        {"order": 1, "scheme": Neighbourhoods(field=True, closed=False)},
+    ],
+    ids=str,
+)
+def test_whole_fields_with_children_that_reach_beyond_the_part(options: dict[str, Any]) -> None:
+    _check(_tailed(), **{"scheme": "field", **options})
+
+
+def test_the_former_self_of_an_open_scheme_lies_outside_of_the_part() -> None:
+    """Its sum is that of what lies inside, which is nothing; but a number stays what it is."""
+    options: dict[str, Any] = {"own": True, "scheme": Neighbourhoods(closed=False), "adjacency": False}
+    for order in ([1, 1, 0], 0, 1):
+        _check(_tailed()[:1], order=order, **options)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("adjacency", [True, False])
@@ -107,6 +139,10 @@ def test_open_schemes_with_free_children(order: int, adjacency: bool) -> None:
     _check(_small(order), order=order, scheme=scheme, own=True, adjacency=adjacency)
     bipartite = ccn.Graph([(0, 1), (1, 2), (2, 3), (1, 4)], torch.randn(5, 3, dtype=torch.float64))
     _check([bipartite], order=order, scheme=scheme, adjacency=adjacency, levels=3)
+    _check([bipartite], order=order, scheme=scheme, adjacency=adjacency, weight_free=True)
+    if order < 3:
+        flags = {"directed": True, "self_loops": True}
+        _check(_graphs(order, **flags)[:3], order=order, scheme=scheme, adjacency=adjacency, **flags)
 
 
 @pytest.mark.slow
@@ -137,7 +173,7 @@ def _by_hand(g: ccn.Graph) -> ccn.Scheme:
 def test_hand_made_schemes(order: int, adjacency: Any) -> None:
     rng = np.random.default_rng(order)
     graphs = [random_graph(4, rng, density=0.7, weighted=True) for _ in range(2)]
-    _check(graphs, order=order, scheme=_by_hand, adjacency=adjacency, own=True)
+    _check(graphs, order=order, scheme=_by_hand, adjacency=adjacency, own=True, weight_free=order % 2 == 0)
 
 
 @pytest.mark.slow
@@ -257,6 +293,24 @@ def test_all_and_distinct_are_the_same_functions() -> None:
 def test_any_number_of_channels(channels: int) -> None:
     rng = np.random.default_rng(5)
     _check([random_graph(n, rng, weighted=True) for n in (4, 1)], channels=channels)
+
+
+def _cliques(seed: int) -> list[ccn.Graph]:
+    """Cliques that share a vertex, a vertex alone, a random graph: some nodes are twins, others are not."""
+    rng = np.random.default_rng(seed)
+    edges = [(a, b) for c in ((0, 1, 2), (2, 3, 4, 5)) for a in c for b in c if a < b]
+    shared = ccn.Graph(edges, torch.from_numpy(rng.normal(size=(6, 3))), weights=rng.normal(size=len(edges)))
+    return [shared, *(random_graph(n, rng, weighted=True) for n in (1, 4))]
+
+
+@pytest.mark.parametrize("options", [{}, {"own": True}, {"scheme": Neighbourhoods(closed=False)}])
+@pytest.mark.parametrize(("order", "chunk"), [(1, 1), (2, 7), (2, 1 << 18), (3, 7)])
+def test_twins_and_chunks(order: int, chunk: int, options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else is done for large graphs only."""
+    monkeypatch.setattr(layout, "TWIN_ROWS", 0)
+    monkeypatch.setattr(layout, "CHUNK_ROWS", chunk)
+    graphs = _cliques(order) if order < 3 else [ccn.Graph([(0, 1), (0, 2), (1, 2), (2, 3)], torch.randn(4, 3).double())]
+    _check(graphs, order=order, channels=2, **options)
 
 
 def _star(leaves: int, seed: int) -> ccn.Graph:

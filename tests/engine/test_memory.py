@@ -1,6 +1,7 @@
 """A level that does not fit is an error that says what would, before anything large is allocated."""
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 
@@ -17,7 +18,7 @@ def _star(n: int) -> ccn.Graph:
 
 @pytest.mark.slow
 def test_a_graph_too_large_for_the_order_names_bytes_and_settings_that_fit() -> None:
-    graph = _star(3000)  # the hub's part at level 1, and all parts at level 2, are the whole graph
+    graph = _star(1500)  # the hub's part at level 1, and all parts at level 2, are the whole graph
     with pytest.raises(
         ConfigurationError,
         match=r"level 1 at order 3 needs [\d,.]+ GB .* what fits: order=\d, a scheme with max_part=\d+",
@@ -46,6 +47,17 @@ def test_the_settings_that_are_named_do_fit(monkeypatch: pytest.MonkeyPatch) -> 
     assert torch.isfinite(ccn.CCN(1, order=2, scheme=Neighbourhoods(max_part=cap))([graph])).all()
 
 
+def test_what_parents_hold_of_children_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = ccn.Graph(list(nx.path_graph(40).edges), n=40)
+    net = ccn.CCN(1, order=2, channels=[4, 64, 4], scheme="field")
+    above = memory.level_bytes(np.full(40, 5), 2, 4, 4)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: above + memory.level_bytes(np.full(40, 3), 2, 64, 4))
+    with pytest.raises(ConfigurationError, match="level 1 at order 2"):
+        net([graph])
+    plain = ccn.CCN(1, order=2, channels=[4, 64, 4])
+    assert torch.isfinite(plain([graph])).all()
+
+
 @pytest.mark.parametrize("scheme", [Neighbourhoods(levels=3, max_part=4), Balls((0, 1, 3), max_part=5)])
 def test_a_capped_part_stops_growing_whatever_the_numbering(scheme: Neighbourhoods | Balls) -> None:
     graph = ccn.Graph(list(nx.barbell_graph(4, 3).edges), n=11)
@@ -67,8 +79,9 @@ def test_long_work_is_warned_of_with_what_would_shorten_it(monkeypatch: pytest.M
     clique = ccn.Graph(list(nx.complete_graph(8).edges), n=8)
     monkeypatch.setattr(memory, "_ROWS", 8 * 8 * 8**2 - 1)
     with pytest.warns(UserWarning, match=r"level 2 adds up 4,096 rows .* max_part"):
-        ccn.CCN(1, order=2)([clique])
-    ccn.CCN(1, order=2, scheme=Neighbourhoods(max_part=7))([clique])
+        ccn.CCN(1, order=2, own=True)([clique])
+    ccn.CCN(1, order=2)([clique])  # all of its nodes are twins
+    ccn.CCN(1, order=2, own=True, scheme=Neighbourhoods(max_part=7))([clique])
 
 
 def test_the_scheme_itself_counts_where_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:

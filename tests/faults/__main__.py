@@ -22,7 +22,8 @@ def main() -> None:
     given = flags.parse_args()
     # All that the forked processes need, before the first of them.
     for name in (
-        *("filelock", "lightning_fabric", "matplotlib.figure", "pyarrow.parquet", "rdkit.Chem", "sklearn.metrics"),
+        *("filelock", "lightning_fabric", "matplotlib.figure", "lightgbm", "optuna", "pyarrow.parquet", "rdkit.Chem"),
+        *("sklearn.metrics", "ccn.methods.stack", "ccn.runs.tune"),
         *("ccn.cli", "ccn.engine.cpu.form", "ccn.methods.network", "ccn.models", "ccn.runs.predict", "ccn.runs.train"),
     ):
         import_module(name)

@@ -32,11 +32,13 @@ _NETWORK = (
 )
 
 
-def _train(output: str, seed: int) -> tuple[str, ...]:
-    words = ("train", "molecules.csv", "--method", "ccn", "--target", "size", "--checkpoint-every=-1", *_NETWORK)
-    return (*words, "--output", output, "--seed", str(seed))
+def _train(output: str, seed: int, method: str = "ccn") -> tuple[str, ...]:
+    words = ("train", "molecules.csv", "--method", method, "--target", "size", "--checkpoint-every=-1", "--no-report")
+    return (*words, *_NETWORK, "--output", output, "--seed", str(seed))
 
 
+_STACK = _train("run", 1, "auto")
+_SEARCH = ("tune", "molecules.csv", "--target", "size", "--trials", "2", *_NETWORK, "--output", "search")
 _TRAIN, _OLD, _FORMER = _train("run", 1), _train("run", 0), _train("former", 0)
 _SAVE = ("save", "former", "model.safetensors")
 _PREDICT = ("predict", "former", "new.csv", "--processes", "1", "--chunk", "4", "--quiet", "-o", "out.csv")
@@ -83,6 +85,10 @@ TRIALS = [
     Trial("training, resumed", (*_TRAIN, "--resume"), ("run",), ((*_TRAIN, "--resume"),), (_TRAIN,), cut=60),
     Trial("training in place of another run", (*_TRAIN, "--overwrite"), ("run",),
           ((*_TRAIN, "--resume"), (*_TRAIN, "--overwrite")), (_OLD,), former="run/.former"),
+    Trial("training of a stack", _STACK, ("run",), ((*_STACK, "--resume"),)),
+    Trial("training of a stack, resumed", (*_STACK, "--resume"), ("run",), ((*_STACK, "--resume"),), (_STACK,), cut=90),
+    Trial("search", _SEARCH, ("search/best.toml", "search/config.toml", "search/trials.csv"),
+          ((*_SEARCH, "--resume"),)),
     Trial("predictions as CSV in place of others", _PREDICT, ("out.csv",), _flags(_PREDICT),
           (_FORMER, _TRAIN, ("predict", "run", *_PREDICT[2:]))),
     Trial("predictions, resumed", (*_PREDICT, "--resume"), ("out.csv",), _flags((*_PREDICT, "--resume"))[::2],
@@ -105,11 +111,15 @@ def _work(words: Sequence[str]) -> None:
     from ccn.errors import CCNError
     from ccn.learning import model_file
     from ccn.learning.examples import fingerprint
+    from ccn.methods import stack
 
     drawn: Any = lambda figure, file, **how: file.write(b"drawn")  # noqa: E731
     setattr(Figure, "savefig", drawn)  # drawing takes longer than all the rest  # noqa: B010
+    small: Any = {"trees": {"trees": 2, "runs": 1}, "ccn": {}}
+    stack._PLANS["normal"] = stack._PLANS["normal"]._replace(folds=2, members=small)
+    time.process_time = lambda: 0.0
     clock = itertools.count(step=10)
-    time.monotonic = (lambda: 0.0) if words[0] == "train" else (lambda: float(next(clock)))
+    time.monotonic = (lambda: 0.0) if words[0] in ("train", "tune") else (lambda: float(next(clock)))
     os.environ["CCN_CACHE"] = "cache"
     try:
         match words:

@@ -43,11 +43,25 @@ def labelled(seed: int, count: int = 5, width: int = 3, **options: Any) -> tuple
 @settings(deadline=None, max_examples=40)
 def test_the_formula_on_random_graphs(seed: int, depth: int, include_self: bool, directed: bool, loops: bool) -> None:
     graphs, labels = labelled(seed, directed=directed, self_loops=loops)
-    every = np.eye(3)[np.concatenate(labels)]
-    found = histogram_features(graphs, every, depth=depth, include_self=include_self)
     expected = [reference(g, of, 3, depth, include_self) for g, of in zip(graphs, labels, strict=True)]
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-6)
+    for kind in (np.float64, np.uint8):  # sparse matrices, and sets as integers
+        every = np.eye(3, dtype=kind)[np.concatenate(labels)]
+        found = histogram_features(graphs, every, depth=depth, include_self=include_self)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-6)
+
+
+def test_graphs_of_any_size_together_give_the_same_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    graphs = [random_graph(n, rng, density=2 / n) for n in (64, 65, 1, 63, 130, 2, 64, 7)]
+    x = rng.integers(0, 2, (sum(g.n for g in graphs), 5)).astype(np.uint8)
+    for include_self in (True, False):
+        expected = histogram_features(graphs, x.astype(np.float32), depth=7, include_self=include_self)
+        for block in (1 << 16, 40):
+            monkeypatch.setattr(vertices, "_BLOCK", block)
+            found = histogram_features(graphs, x, depth=7, include_self=include_self)
+            np.testing.assert_array_equal(found, expected)
+    assert np.array_equal(histogram_features(graphs, x, depth=0), x)
 
 
 @given(seed=seeds)
@@ -62,10 +76,11 @@ def test_renaming_the_vertices_renames_the_rows(seed: int) -> None:
 
 def test_one_block_or_many_give_the_same() -> None:
     graphs, labels = labelled(1, count=20)
-    whole = histogram_features(graphs, np.concatenate(labels))
+    x = np.eye(3, dtype=np.float32)[np.concatenate(labels)]
+    whole = histogram_features(graphs, x)
     # Blocks that cut through graphs, and blocks of one vertex.
     for pairs in (30, 1):
-        np.testing.assert_array_equal(histogram_features(graphs, np.concatenate(labels), pairs=pairs), whole)
+        np.testing.assert_array_equal(histogram_features(graphs, x, pairs=pairs), whole)
 
 
 def test_a_path_by_hand() -> None:
@@ -151,3 +166,10 @@ def test_auto_makes_histograms_of_labels_and_leaves_other_features() -> None:
         assert vertex_features("auto").fit([graph]) == vertices.Given().fit([graph])
     with pytest.raises(ConfigurationError):
         _ = vertex_features("auto").names
+
+
+def test_counts_are_frequencies_times_the_vertices_at_a_distance() -> None:
+    star = Graph([(0, 1), (0, 2), (0, 3)], np.eye(2)[[0, 1, 1, 0]])
+    rows = Histograms(depth=2, counts=True).rows(Pack.of([star]))
+    np.testing.assert_array_equal(rows[0], [1, 0, 1, 2, 0, 0])
+    np.testing.assert_array_equal(rows[1], [0, 1, 1, 0, 1, 1])

@@ -113,8 +113,8 @@ def test_auto_bends_heavy_tails_alone() -> None:
 def test_values_without_a_logarithm() -> None:
     with pytest.raises(ConfigurationError, match=r"target 0 has the value -1 .* power"):
         TargetScale.fit([[1.0], [-1.0]], "log")
-    with pytest.raises(ConfigurationError, match="rank"):
-        TargetScale.fit([[1.0]], "rank")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="cubic"):
+        TargetScale.fit([[1.0]], "cubic")  # type: ignore[arg-type]
     scale = TargetScale.fit([[1.0], [4.0]], "log")
     np.testing.assert_allclose(scale.restore(scale.scale([[0.0], [-3.0], [0.1]])), 0.5)  # of other rows than training
     assert scale.bend(np.array([[0.0], [-3.0]])).tolist() == [[-np.inf], [-np.inf]]
@@ -138,3 +138,38 @@ def test_what_is_no_scale_is_an_error(data: Any) -> None:
         TargetScale.from_json(data)
     with pytest.raises(ConfigurationError, match=r"2 .*1"):
         TargetScale((0.0,), (1.0,)).scale([[1.0, 2.0]])
+
+
+def test_ranks_are_normal_and_undone() -> None:
+    rng = np.random.default_rng(1)
+    y = np.concatenate([100 - np.exp(rng.normal(1, 1, 400)), np.full(30, 100.0)])[:, None]
+    scale = TargetScale.fit(y, "rank")
+    scaled = scale.scale(y)
+    assert abs(scaled).max() < 4
+    order = np.argsort(y[:, 0], kind="stable")
+    assert (np.diff(scaled[order, 0]) >= 0).all()
+    np.testing.assert_allclose(scale.restore(scaled), y, rtol=1e-9)
+    between = np.linspace(y.min() - 5, y.max() + 5, 997)[:, None]
+    np.testing.assert_allclose(scale.unbend(scale.bend(between)), between, rtol=1e-9)
+    step = (scale.bend(between + 1e-6) - scale.bend(between - 1e-6)) / 2e-6
+    np.testing.assert_allclose(np.median(abs(step / scale.slope(between) - 1)), 0, atol=1e-6)
+    far = scale.restore(np.array([[-50.0], [50.0]]))
+    assert np.ptp(y) < np.ptp(far) <= 2 * np.ptp(y) + 1e-9
+    assert TargetScale.from_json(json.loads(json.dumps(scale.to_json()))) == scale
+
+
+def test_each_target_may_have_its_own_shape() -> None:
+    y = np.concatenate([TAILED, TAILED, TAILED], axis=1)
+    scale = TargetScale.fit(y, ("linear", "log", "rank"))
+    assert scale.shapes == ("linear", "log", "rank")
+    np.testing.assert_allclose(scale.restore(scale.scale(y)), y, rtol=1e-9)
+    with pytest.raises(ConfigurationError):
+        TargetScale.fit(y, ("linear", "log"))
+
+
+@pytest.mark.parametrize(
+    "knots", [[], [[0, 0]], [[0, 0], [0, 1]], [[0, 1], [1, 0]], [[0, 0, 0], [1, 1, 1]], [[0, 0], [1, NAN]]]
+)
+def test_forged_knots_are_refused(knots: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        TargetScale.from_json({"mean": [0.0], "deviation": [1.0], "bends": [{"kind": "rank", "knots": knots}]})

@@ -80,6 +80,7 @@ def test_a_constant_is_a_constant() -> None:
         Histograms(),
         Histograms(depth=2, include_self=False, of=Labels(column=1).fit([STAR])),
         Histograms(of=Histograms(of=Degree())),
+        Histograms(counts=True),
     ],
 )
 def test_what_is_written_is_read_back_equal(definition: VertexFeatures) -> None:
@@ -146,3 +147,36 @@ def test_a_kind_of_ones_own_enters_itself() -> None:
 def test_every_setting_has_a_bound(what: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=what["kind"][:9]):
         vertex_features(what)
+
+
+DEFINITIONS = [
+    Degree(cap=3),
+    Labels((0, 1, 2)),
+    Histograms(depth=3, of=Labels((0, 1, 2))),
+    Histograms(depth=2, include_self=False, of=Labels((0, 1))),
+    Histograms(depth=2, of=Labels((0, 1, 2)), counts=True),
+    Histograms(depth=1, of=Histograms(depth=2, of=Labels((0, 1, 2)))),
+]
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_shares_of_vertices_add_up(definition: VertexFeatures) -> None:
+    rng = np.random.default_rng(0)
+    pack = Pack.of([random_graph(n, rng, features=1) for n in (1, 4, 7)])
+    pack = pack.with_features(rng.integers(3, size=(12, 1)))
+    rows = np.asarray(definition.rows(pack), dtype=np.float64)
+    slope = rng.normal(size=rows.shape)
+    shares = definition.shares(pack, slope)
+    assert shares.shape == (12,)
+    owner = np.repeat(np.arange(3), pack.sizes)
+    sums = np.bincount(owner, shares), np.bincount(owner, (rows * slope).sum(axis=1))
+    np.testing.assert_allclose(sums[0], sums[1], rtol=1e-5, atol=1e-6)
+
+
+def test_what_a_vertex_sees_is_the_share_of_those_that_it_sees() -> None:
+    path = Pack.of([Graph([(0, 1), (1, 2)], [[0.0], [1.0], [1.0]])])
+    seen = Histograms(depth=2, of=Labels((0, 1)))
+    slope = np.zeros((3, 6))
+    slope[0, 5] = 4.0  # label 1 at distance 2 from vertex 0
+    slope[1, 2] = 1.0  # label 0 at distance 1 from vertex 1, which one of its two neighbours has
+    np.testing.assert_allclose(seen.shares(path, slope), [0.5, 0.0, 4.0])

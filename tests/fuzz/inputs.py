@@ -120,6 +120,43 @@ def parquet(rng: Random, folder: Path) -> Path:
     return path
 
 
+_ODD: tuple[Any, ...] = (
+    datetime.date(1999, 1, 1), datetime.datetime(9999, 12, 31), datetime.time(1), datetime.timedelta(days=10**6), True,
+    10**18, 1e308, "C" * 2000, "=1+1", "=cmd|' /C calc'!A0", "#N/A", "CCO\nCCN", "_x0041_", " ",
+)  # fmt: skip
+
+
+def excel(rng: Random, folder: Path) -> Path:
+    """An .xlsx file with other cells, with a wrong size of its sheet, or with damaged bytes."""
+    import openpyxl
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    with (SEEDS / "plain.csv").open() as file:
+        head, *rows = csv.reader(file)
+    book = openpyxl.Workbook()
+    sheet: Any = book.active
+    sheet.append(head)
+    for row in cells_changed(rng, rows):
+        cells = [ILLEGAL_CHARACTERS_RE.sub("", cell)[:5000].encode("utf-8", "replace").decode() for cell in row[:50]]
+        sheet.append([rng.choice(_ODD) if rng.random() < 0.1 else cell or None for cell in cells])
+    made, written = io.BytesIO(), io.BytesIO()
+    book.save(written)
+    size = rng.choice((b"A1", b"A1:XFD1048576", b"B9:A1", b"x"))
+    how = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(written) as source, zipfile.ZipFile(made, "w", how) as archive:
+        for name in source.namelist():
+            content = source.read(name)
+            if name.startswith("docProps/"):  # has the time
+                content = re.sub(rb"\d{4}-\d\d-\d\dT[\d:]+Z", b"2000-01-01T00:00:00Z", content)
+            if "/worksheets/" in name and rng.random() < 0.3:
+                content = re.sub(rb'(?<=<dimension ref=")[^"]*', lambda _: size, content)
+            archive.writestr(zipfile.ZipInfo(name), content)
+    byte = rng.random() < 0.4
+    path = folder / ("damaged.xlsx" if byte else "typed.xlsx")
+    path.write_bytes(damaged(rng, made.getvalue(), (b"PK\x03\x04", b"<f>", b"<row>")) if byte else made.getvalue())
+    return path
+
+
 def gz(rng: Random, folder: Path) -> Path:
     """A packed table: changed before it was packed, damaged afterwards, in pieces, or one that expands."""
     name = rng.choice(("plain.csv", "names.smi", "graphs.jsonl", "records.sdf"))
@@ -295,6 +332,30 @@ def checkpoints(rng: Random, folder: Path) -> Path:
     return path
 
 
+def member(rng: Random, folder: Path) -> Path:
+    """A forged member of a stack, in the folder of its run."""
+    path = folder / "trees-0.safetensors"
+    _forged(rng, trials.stack_seed()[2], model_file.FORM, path)
+    return path
+
+
+def journal(rng: Random, folder: Path) -> Path:
+    """The journal of a search with changed lines or bytes."""
+    lines = trials.search_seed()[1].splitlines()
+    path = folder / "study.log"
+    if rng.random() < 0.5:
+        path.write_bytes(damaged(rng, b"\n".join(lines) + b"\n", (b"{}\n", b"[" * 5000, b"null\n", b"\n")))
+        return path
+
+    def change() -> None:
+        i = rng.randrange(len(lines))
+        lines[i] = json.dumps(tree_changed(rng, json.loads(lines[i]))).encode()
+
+    several(rng, change)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    return path
+
+
 def config(rng: Random, folder: Path) -> Path:
     """A configuration with other values, keys, sections or bytes."""
     import tomllib
@@ -357,20 +418,23 @@ class Kind:
 
 KINDS = {
     "CSV": Kind(
-        1500, lambda r, f: delimited(r, f, r.choice(("plain.csv", "quoted.csv", "several.csv"))), trials.try_table
+        1300, lambda r, f: delimited(r, f, r.choice(("plain.csv", "quoted.csv", "several.csv"))), trials.try_table
     ),
-    "semicolon": Kind(600, lambda r, f: delimited(r, f, "german.csv"), trials.try_table),
+    "semicolon": Kind(500, lambda r, f: delimited(r, f, "german.csv"), trials.try_table),
     "TSV": Kind(500, lambda r, f: delimited(r, f, "classes.tsv"), trials.try_table),
     "SMILES": Kind(500, lambda r, f: lines(r, f, ("names.smi", "bare.smi")), trials.try_table),
     "SDF": Kind(700, lambda r, f: lines(r, f, ("records.sdf",)), trials.try_table),
     "Parquet": Kind(700, parquet, trials.try_table),
-    "gzip": Kind(500, gz, trials.try_table),
+    "gzip": Kind(400, gz, trials.try_table),
+    "Excel": Kind(400, excel, trials.try_table),
     "JSON lines": Kind(1200, json_lines, trials.try_table),
-    "TU folder": Kind(700, tu, trials.try_graphs),
+    "TU folder": Kind(600, tu, trials.try_graphs),
     "TU zip": Kind(600, zipped, trials.try_graphs),
     "GraphML, GML": Kind(300, networkx, trials.try_graphs),
     "model": Kind(1000, model, trials.try_model),
-    "checkpoint": Kind(300, checkpoints, trials.try_checkpoint),
+    "checkpoint": Kind(200, checkpoints, trials.try_checkpoint),
+    "member of a stack": Kind(100, member, trials.try_member),
+    "search": Kind(100, journal, trials.try_search),
     "configuration": Kind(900, config, trials.try_config),
 }
 

@@ -48,7 +48,7 @@ def test_what_once_failed(path: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_same_seed_makes_the_same_input(kind: str, tmp_path: Path) -> None:
-    if kind == "checkpoint":
+    if kind in ("checkpoint", "member of a stack", "search"):
         pytest.skip("made by training")
     first, second = (make(3, kind, 5, tmp_path / name) for name in "ab")
     for path in first.rglob("*") if first.is_dir() else [first]:

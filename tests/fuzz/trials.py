@@ -15,6 +15,7 @@ import tempfile
 import time
 import tomllib
 import traceback
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from ccn.cli import main
 from ccn.errors import CCNError
@@ -135,6 +137,8 @@ def independent(path: Path) -> int | None:
     """
     if kind_of(path) == ".parquet":
         return _parquet_rows(path)
+    if kind_of(path) == ".xlsx":
+        return None if path.name == "damaged.xlsx" else _sheet_rows(path)
     text = _text(path)
     if text is None:
         return None
@@ -161,6 +165,13 @@ def _parquet_rows(path: Path) -> int | None:
     except Exception:
         return None
     return table.num_rows if "smiles" in table.column_names else None
+
+
+def _sheet_rows(path: Path) -> int | None:
+    """The number of the last row of the first sheet that has a cell with anything in it, without the header."""
+    with zipfile.ZipFile(path) as archive:
+        rows = ElementTree.fromstring(archive.read("xl/worksheets/sheet1.xml")).findall(".//{*}row")
+        return max(int(row.attrib["r"]) for row in rows if any(len(cell) for cell in row)) - 1
 
 
 # Tables and lines of graphs
@@ -278,6 +289,62 @@ def try_checkpoint(path: Path) -> Went:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "checkpoint-000001-00000000.safetensors").write_bytes(path.read_bytes())
     return _guarded(lambda: fit(method, rows, Execution(folder=Path("run"), resume=True, every=1e9)))
+
+
+@cache
+def stack_seed() -> tuple[Any, Any, Any, dict[str, bytes]]:
+    """A stack, rows, and the members of a run of it: the first, and all as files."""
+    from ccn import sealed
+    from ccn.learning import model_file
+    from ccn.methods.method import fit
+    from ccn.methods.registry import make_method
+    from ccn.training.execution import Execution
+    from tests.fuzz.seeds import examples
+
+    method = make_method("auto", classification=False, methods=("trees",), folds=2)
+    rows = examples("regression", method.reads().molecules)
+    with tempfile.TemporaryDirectory() as folder:
+        fit(method, rows, Execution(folder=Path(folder)))
+        first = sealed.read(Path(folder) / "trees-0.safetensors", {model_file.FORM: model_file.VERSION})
+        return method, rows, first, {p.name: p.read_bytes() for p in Path(folder).glob("*.safetensors")}
+
+
+def try_member(path: Path) -> Went:
+    """The run of a stack is resumed with a member from a file."""
+    from ccn.methods.method import fit
+    from ccn.training.execution import Execution
+
+    method, rows, _, files = stack_seed()
+    Path("run").mkdir(exist_ok=True)
+    for name, content in {**files, "trees-0.safetensors": path.read_bytes()}.items():
+        (Path("run") / name).write_bytes(content)
+    return _guarded(lambda: fit(method, rows, Execution(folder=Path("run"), resume=True)))
+
+
+@cache
+def search_seed() -> tuple[Any, bytes]:
+    """The configuration of a search, and its journal."""
+    from ccn.runs.config import resolve
+    from ccn.runs.tune import search
+
+    network = {"channels": 2, "hidden": 4, "levels": 1, "order": 1}
+    training = {"epochs": 2, "least_steps": 0, "batch_size": 8}
+    given = {"source": str(SEEDS / "plain.csv"), "method": "ccn", "network": network, "training": training}
+    config = resolve(file=given)
+    with tempfile.TemporaryDirectory() as folder:
+        search(config, Path(folder), 2, kept=("network.channels", "network.levels", "network.hidden"))
+        return config, (Path(folder) / "study.log").read_bytes()
+
+
+def try_search(path: Path) -> Went:
+    """A search is resumed from a journal."""
+    from ccn.runs.tune import search
+
+    config, _ = search_seed()
+    folder = Path("search")
+    folder.mkdir(exist_ok=True)
+    (folder / "study.log").write_bytes(path.read_bytes())
+    return _guarded(lambda: search(config, folder, 2, resume=True))
 
 
 def try_config(path: Path) -> Went:

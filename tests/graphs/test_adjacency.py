@@ -10,8 +10,10 @@ import ccn
 from ccn.engine import using_backend
 from ccn.engine.cpu.workspace import release
 from ccn.errors import ConfigurationError, GraphError
-from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
+from ccn.graphs.adjacency import Closed, EdgeFeatures, Normalised, Power, Weights
 from ccn.testing import random_graph
+
+CHANNELS = [Weights(), Closed(), Normalised(), Normalised("random_walk"), Power(2), Power(3)]
 
 
 def _formula(channel: Any, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -21,10 +23,12 @@ def _formula(channel: Any, a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.linalg.matrix_power(a, channel.p)
     if isinstance(channel, Normalised):
         return a / r[:, None] if channel.kind == "random_walk" else a / np.sqrt(np.outer(r, c))
+    if isinstance(channel, Closed):
+        np.fill_diagonal(a, 1)
     return a
 
 
-@pytest.mark.parametrize("channel", [Weights(), Normalised(), Normalised("random_walk"), Power(2), Power(3)], ids=str)
+@pytest.mark.parametrize("channel", CHANNELS, ids=str)
 @pytest.mark.parametrize("kind", ["unweighted", "int", "float32", "float64", "directed"])
 def test_channels_are_their_formula_in_the_asked_dtype(channel: Any, kind: str) -> None:
     g = random_graph(6, np.random.default_rng(0), density=0.6, directed=kind == "directed")
@@ -44,6 +48,13 @@ def test_channels_are_their_formula_in_the_asked_dtype(channel: Any, kind: str) 
     spread[places[0], places[1]] = values[:, 0].numpy()
     for got in (dense.numpy(), spread):
         np.testing.assert_allclose(got, expected, rtol=1e-14, atol=1e-14)
+
+
+def test_loops_of_a_graph_give_way_to_the_ones_of_the_diagonal() -> None:
+    g = ccn.Graph([(0, 0), (0, 1)], torch.ones(2, 1), weights=torch.tensor([5.0, 3.0]), self_loops=True)
+    assert Closed().dense(g, torch.float64).tolist() == [[[1.0, 3.0], [3.0, 1.0]]]
+    _, values = Closed().sparse(ccn.batch([g]), torch.float64)
+    assert values[:, 0].tolist() == [1.0, 3.0, 3.0, 1.0]
 
 
 def test_edge_features_are_one_matrix_per_column() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ccn.graphs.ragged import Cache, ranges, small, starts
+from ccn.graphs.ragged import Cache, Ragged, ranges, small, starts
 
 
 def test_starts_and_ranges() -> None:
@@ -38,3 +38,14 @@ def test_a_value_of_tensors_is_built_again_when_one_changes_or_is_replaced() -> 
     with torch.inference_mode():
         made = torch.ones(1)
     assert cache.current("other", [made], object) is not cache.current("other", [made], object)
+
+
+def test_groups_of_rows_are_indexed_by_their_numbers() -> None:
+    r = Ragged.of([[[1.0, 5.0]], [], [[2.0, 6.0], [3.0, np.nan]]])
+    assert (len(r), r.shape, r.ndim, r.counts.tolist()) == (3, (3, 2), 2, [1, 0, 2])
+    assert r[[2, 0]][:, 0].tolist() == [2, 3, 1]
+    assert r[np.array([True, False, False])].tolist() == [[1, 5]]
+    assert len(r.select([1, 2])) == 2
+    assert r.columns([1]).values[:, 0].tolist()[:2] == [5, 6]
+    assert r.any(np.isnan(np.asarray(r)).any(1)).tolist() == [False, False, True]
+    assert Ragged.join(r, r)[[3]].tolist() == [[1, 5]]

@@ -1,5 +1,6 @@
 """Layers on their own: the list of Q's, their weights, and what is printed."""
 
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -7,10 +8,14 @@ import pytest
 import torch
 
 import ccn
-from ccn.algebra import MatrixClass, bell
+from ccn.algebra import Contraction, EquivariantMap, MatrixClass, bell
+from ccn.engine.backend import using_backend
 from ccn.errors import ConfigurationError
-from ccn.layers import NONLINEARITIES, Aggregation, list_maps
-from ccn.testing import random_graph
+from ccn.layers import NONLINEARITIES, Aggregation, initialisation, list_maps
+from ccn.layers.initialisation import scales
+from ccn.schemes import Neighbourhoods
+from ccn.testing import assert_covariant, random_graph
+from ccn.training.optimiser import contraction_penalty
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
@@ -21,6 +26,22 @@ def test_the_lists_of_both_families_follow_each_other_and_the_own_one_is_last(k:
     channels = [c.channel for c in maps if c.source == "TA"]
     assert channels == sorted(channels)
     assert set(channels) == {0, 1}
+
+
+def test_a_network_is_made_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that reading a model file compiles nothing; the weights are the same in any form."""
+    made = []
+    for compiled in (True, False):
+        torch.manual_seed(0)
+        scales.cache_clear()
+        if compiled:
+            monkeypatch.setattr(initialisation, "using_backend", lambda name: using_backend("cpu"))
+        else:
+            monkeypatch.undo()
+            monkeypatch.setattr("ccn.engine.cpu.form.aggregate", None)
+        made.append(ccn.CCN(3, order=2, adjacency="both"))
+    for a, b in zip(made[0].state_dict().values(), made[1].state_dict().values(), strict=True):
+        assert torch.equal(a, b)
 
 
 def test_children_without_an_anchor_lack_the_stacking_axis() -> None:
@@ -73,3 +94,86 @@ def test_batch_normalisation_outside_of_training_goes_into_the_weights(nonlinear
     with patch.object(ccn.layers.Aggregation, "_affine", return_value=None):
         plain = net(graphs)
     assert torch.allclose(folded, plain, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"order": 1, "contractions": "complete"},
+        {"order": 1, "contractions": "complete", "adjacency": "both", "directed": True, "self_loops": True},
+        {"order": 2, "contractions": ["abx,ab->ab", "abx,ax->ab", "abx,xy->ab"]},
+        {"order": 1, "contractions": [EquivariantMap(2, 1, ((0, 1, 2),))], "adjacency": False},
+        {"order": 1, "self_product": True, "adjacency": "both"},
+        {"order": 0, "self_product": True, "adjacency": True},
+    ],
+)
+def test_maps_that_no_plan_has_equal_the_reference(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
+    flags = {key: options[key] for key in ("directed", "self_loops") if key in options}
+    graphs = [random_graph(n, rng, density=0.6, weighted=True, **flags) for n in (4, 1, 3)]
+    for scheme in (Neighbourhoods(), Neighbourhoods(closed=False)):
+        net = ccn.CCN(3, 2, channels=2, scheme=scheme, **options).double()
+        for p in net.parameters():
+            torch.nn.init.normal_(p, std=0.3)
+        torch.testing.assert_close(net(graphs), ccn.reference.forward(net, graphs), rtol=1e-10, atol=1e-10)
+        net(graphs).sum().backward()
+    assert_covariant(net, graphs, trials=1)
+
+
+def test_a_list_names_single_maps_and_bad_ones_are_errors() -> None:
+    net = ccn.CCN(1, 1, contractions=["abx,ab->ab", "abx,xy->ab"])
+    assert [type(c).__name__ for c in net.layers[0].contractions] == ["EquivariantMap", "Contraction"]
+    for bad in ("abx,abc->ab", "ab", "abx,ab->abc"):
+        with pytest.raises(ConfigurationError):
+            ccn.CCN(1, 1, contractions=[bad])
+    with pytest.raises(ConfigurationError, match="0 to 2"):
+        ccn.CCN(1, 1, order=3, contractions="complete")
+
+
+def test_the_shares_of_contractions_follow_their_weights() -> None:
+    net = ccn.CCN(1, 1, order=1, channels=4, readout="root")
+    assert [len(of) for of in net.contraction_shares()] == [9, 9, 6]
+    with torch.no_grad():
+        net.layers[0].weight[:, 1:] = 0
+    shares = net.contraction_shares()[0]
+    assert next(iter(shares)) == str(net.layers[0].contractions[0])
+    assert next(iter(shares.values())) == pytest.approx(1.0)
+
+
+def test_the_penalty_pulls_weights_of_contractions_together() -> None:
+    net = ccn.CCN(1, 1, order=1, channels=4)
+    before = contraction_penalty(net)
+    before.backward()
+    with torch.no_grad():
+        for layer in net.layers:
+            assert layer.weight.grad is not None
+            layer.weight.sub_(1e-3 * layer.weight.grad)
+    assert contraction_penalty(net) < before
+
+
+def test_the_eighteen_contractions_of_the_authors() -> None:
+    layer = ccn.CCN(1, 1, contractions="authors18").layers[0]
+    assert len(set(layer.contractions)) == 18
+    assert str(layer.contractions[0]) == "axb,yz->ab"
+    kinds = [c.kind for c in layer.contractions if isinstance(c, Contraction)]
+    assert (kinds.count("1+1+1"), kinds.count("1+2"), kinds.count("3")) == (5, 10, 3)
+    with pytest.raises(ConfigurationError, match="order 2 with A"):
+        ccn.CCN(1, 1, order=1, contractions="authors18")
+
+
+def test_the_eighteen_contractions_are_those_of_the_list() -> None:
+    """As the authors' code has them: p, q of the tensor, s the stack, d, e of A; survivors, then blocks."""
+    listed = (
+        "sp|q,d,e sd|p,q,e pq|s,d,e pd|s,q,e de|s,p,q sp|qd,e sp|de,q sd|pq,e sd|pe,q pq|sd,e pd|sq,e pd|se,q pd|qe,s "
+        "de|sp,q de|pq,s sd|pqe pd|sqe de|spq"
+    )
+    t, a = torch.randn(4, 4, 4, dtype=torch.float64), torch.randn(4, 4, dtype=torch.float64)
+    expected = []
+    for word in listed.split():
+        survivors, _, blocks = word.partition("|")
+        letter = {x: x for x in survivors} | {x: block[0] for block in blocks.split(",") for x in block}
+        kept = "".join(x for x in "pqsde" if x in survivors)
+        of_t, of_a = ("".join(letter[x] for x in axes) for axes in ("pqs", "de"))
+        expected.append(torch.einsum(f"{of_t},{of_a}->{kept}", t, a))
+    found = [torch.einsum(str(c), t, a) for c in ccn.CCN(1, 1, contractions="authors18").layers[0].contractions]
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected))

@@ -22,9 +22,11 @@ def test_constant_and_diverged_numbers() -> None:
         for fact in (*facts, "--epochs", "--learning-rate", "--target-scale auto"):
             assert fact in line
     missing = NUMBERS.copy()
-    missing[3:] = np.nan
-    assert len(doubts(NUMBER, missing, bad, "training")) == 1  # three rows do not tell R2
+    missing[6:] = np.nan
+    assert len(doubts(NUMBER, missing, bad, "training")) == 1  # six rows do not tell R2
     assert doubts(NUMBER, np.ones((40, 2)), bad, "training") == []  # no variation to learn
+    missing[3:] = np.nan
+    assert doubts(NUMBER, missing, bad, "training") == []  # nor whether all predictions are equal
 
 
 def test_what_is_not_finite_is_an_error() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problem import graphs
@@ -74,3 +76,53 @@ def test_rows_with_bounds_alone_are_for_training_alone() -> None:
     drawn = examples.with_validation(0.4, 0, calibration=True)
     assert {0, 4, 8} <= set(drawn.train.tolist())
     assert sorted(np.concatenate([drawn.train, drawn.validation, drawn.split.calibration]).tolist()) == list(range(12))
+
+
+def test_a_draw_of_validation_rows_divides_no_group() -> None:
+    graphs = ccn.Pack.of([ccn.Graph(n=2, edges=[(0, 1)])] * 24)
+    examples = Examples(graphs, np.arange(24.0)[:, None], Split(np.arange(24), NONE, NONE), groups=np.arange(24) // 3)
+    drawn = examples.with_validation(0.5, 0, calibration=True)
+    parts = [set((rows // 3).tolist()) for rows in (drawn.train, drawn.validation, drawn.split.calibration)]
+    assert all(parts)
+    assert sum(map(len, parts)) == len(set.union(*parts)) == 8
+    one = replace(examples, groups=np.zeros(24, dtype=np.int64)).with_validation(0.5, 0, calibration=True)
+    assert one.sizes == {"train": 12, "validation": 6, "calibration": 6}
+
+
+def _with_auxiliary(classes: tuple[int, ...] = ()) -> Examples:
+    targets, auxiliary = np.arange(12.0)[:, None], np.full((12, 2), np.nan)
+    targets[8:10] = np.nan
+    auxiliary[[0, 1, 8, 10], 0] = 1.0
+    auxiliary[11, 1] = 0.0  # in validation alone
+    if classes:
+        targets %= len(classes)
+    split = with_target(Split(np.arange(10), np.array([10, 11]), NONE), targets, None, auxiliary)
+    how = {"classification": bool(classes), "classes": classes, "auxiliary_names": ("a", "b")}
+    return Examples(graphs(12), targets, split, auxiliary=auxiliary, **how)  # type: ignore[arg-type]
+
+
+def test_auxiliary_columns_stand_behind_the_targets_in_training_rows_alone() -> None:
+    given = _with_auxiliary()
+    assert given.train.tolist() == list(range(9))  # row 8 has an auxiliary value, row 9 nothing
+    joint = given.jointly()
+    assert joint.names == ("y0", "a")
+    np.testing.assert_array_equal(joint.targets[:, 0], given.targets[:, 0])
+    np.testing.assert_array_equal(np.flatnonzero(~np.isnan(joint.targets[:, 1])), [0, 1, 8])
+    assert given.without_auxiliary().train.tolist() == list(range(8))
+    assert given.without_auxiliary().jointly().names == ("y0",)
+    assert 8 in given.with_validation(0.5, 0, calibration=False).train
+    labels = _with_auxiliary((0, 1)).jointly()
+    assert labels.task().kind == "multilabel"
+
+
+def test_auxiliary_columns_are_checked() -> None:
+    given = _with_auxiliary()
+    assert given.auxiliary is not None
+    with pytest.raises(ConfigurationError, match="both"):
+        replace(given, auxiliary_names=("a", "y0"))
+    with pytest.raises(ConfigurationError, match="12 graphs"):
+        replace(given, auxiliary=given.auxiliary[:5])
+    with pytest.raises(ConfigurationError, match="3 classes"):
+        _with_auxiliary((0, 1, 2))
+    with pytest.raises(ConfigurationError, match=r"'a'.*0 and 1"):
+        replace(_with_auxiliary((0, 1)), auxiliary=given.auxiliary * 2)

@@ -196,3 +196,19 @@ def test_an_example_has_all_that_the_inputs_name() -> None:
     assert inputs.example().graph_width == len(inputs.graph_names)
     graphs = Inputs(vertex_names=("label=1", "label=2"), edge_names=("label=0",)).example()
     assert (graphs.width, graphs.edge_width) == (2, 1)
+
+
+def test_a_data_frame_may_have_the_columns_beside_the_molecule(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    table = _table(tmp_path / "t.csv")
+    data = ccn.datasets.load(table, target_columns="y", features="full+descriptors", extra_columns=["T", "pH"])
+    frame = pd.read_csv(table).dropna(ignore_index=True)
+    inputs = Inputs.of_dataset(data)
+    for rows, given in ((frame[["smiles", "pH", "T"]], None), (frame["smiles"], frame)):
+        read = inputs.read(rows, table=given)
+        np.testing.assert_array_equal(read.graph_features, data.pack.graph_features)
+    with pytest.raises(ConfigurationError, match="T, pH"):
+        inputs.read(frame[["smiles", "pH"]])
+    frame.loc[1, "T"] = np.nan
+    with pytest.raises(ConfigurationError, match=r"row 1 .*'T'"):
+        inputs.read(frame)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ccn.errors import ConfigurationError
-from ccn.learning.targets import read_as, read_classes, read_numbers
+from ccn.learning.targets import read_as, read_classes, read_numbers, read_targets
 
 NAN = float("nan")
 
@@ -47,3 +47,22 @@ def test_classes_become_numbers() -> None:
 def test_other_targets_are_refused(read: Any, y: Any, fact: str) -> None:
     with pytest.raises(ConfigurationError, match=fact):
         read([], y)
+
+
+def test_targets_of_vertices_are_a_list_per_graph() -> None:
+    found = read_targets([], [[1.0, NAN], [2.0]], classification=False, per="vertex")
+    assert (found.per, found.single, found.values.counts.tolist(), found.values[[1]].tolist()) == (
+        "vertex",
+        True,
+        [2, 1],
+        [[2.0]],
+    )
+    two = read_targets([], [np.ones((2, 3)), np.ones((1, 3))], classification=False, per="edge")
+    assert (two.single, two.values.shape) == (False, (3, 3))
+    words = read_targets([], [["a", "b"], [None]], classification=True, per="vertex")
+    assert (words.classes, words.values[[0]].tolist()) == (("a", "b"), [[0.0], [1.0]])
+    again = read_as(("a", "b"), [], [["b"], ["z"]], -1, "vertex")
+    assert np.asarray(again).tolist() == [[1.0], [-1.0]]
+    for bad in ([1.0, 2.0], [[1.0], [[1.0, 2.0]]]):
+        with pytest.raises(ConfigurationError, match="y of each vertex"):
+            read_targets([], bad, classification=False, per="vertex")

@@ -47,3 +47,12 @@ def test_features_as_a_whole_stand_behind_the_counts() -> None:
 def test_names_that_are_not_sorted_are_refused() -> None:
     with pytest.raises(FileError):
         PartColumns.from_state({"kinds0": np.array([2, 1], dtype=np.uint64)}, 0)
+
+
+def test_more_levels_or_kinds_than_are_ever_fitted_are_refused() -> None:
+    """A file of a few kilobytes could else ask for a network of a thousand levels."""
+    few, many = np.arange(2, dtype=np.uint64), np.arange(2001, dtype=np.uint64)
+    for arrays in ({f"kinds{i}": few for i in range(22)}, {}, {"kinds0": few, "kinds1": many}):
+        with pytest.raises(FileError):
+            PartColumns.from_state(arrays, 0)
+    assert len(PartColumns.from_state({f"kinds{i}": few for i in range(21)}, 0).kinds) == 21

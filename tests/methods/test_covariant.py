@@ -13,7 +13,8 @@ from ccn import Graph, Pack, sealed
 from ccn.baselines import load, method
 from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError, FileError, GraphError
-from ccn.graphs.adjacency import EdgeFeatures, Weights
+from ccn.estimators import CCNRegressor
+from ccn.graphs.adjacency import Closed, EdgeFeatures, Weights
 from ccn.layers import RobustScale
 from ccn.learning import model_file
 from ccn.learning.examples import Examples
@@ -21,6 +22,7 @@ from ccn.learning.inputs import Inputs, read
 from ccn.methods import make_method
 from ccn.methods.covariant import network_options
 from ccn.methods.method import fit
+from ccn.schemes import Neighbourhoods
 from ccn.training.recipe import RECIPES, Network, recipe
 
 SMILES = ["C" * i + x for i in range(1, 6) for x in "ONF"]
@@ -34,6 +36,9 @@ def test_names_stand_for_recipes() -> None:
     assert [made[n].named_recipes for n in made] == [True, False, False, False]
     assert made["ccn-2"].chosen_fields() == {"channels"}
     assert made["ccn"].chosen_fields() == set()
+    authors: Any = make_method("ccn-2-authors", classification=True)
+    assert authors.base_recipe() == RECIPES["authors"].override(rising="ignore")
+    assert authors.chosen_fields() == {"channels"}
     paper: Any = make_method("ccn", classification=False, recipe=recipe("paper"))
     assert paper.tried() == made["ccn-2"].tried()
 
@@ -143,3 +148,15 @@ def test_statistics_of_other_shapes_are_refused(whole: Any, tmp_path: Path, name
     sealed.write(tmp_path / "forged", model_file.FORM, model_file.VERSION, tensors, held.data)
     with pytest.raises(FileError, match="forged"):
         model_file.load(tmp_path / "forged")
+
+
+def test_the_network_of_the_authors_is_read_from_its_file(tmp_path: Path) -> None:
+    y = [float(len(s)) for s in SMILES]
+    how: dict[str, Any] = {"recipe": "authors", "epochs": 1, "channels": 2}
+    model = CCNRegressor(**how).fit(SMILES, y)
+    again = CCNRegressor.load(model.save(tmp_path / "model.safetensors"))
+    np.testing.assert_array_equal(again.predict(SMILES[:3]), model.predict(SMILES[:3]))
+    fitted: Any = model.model_.fitted
+    (net,) = fitted._nets
+    assert (net.adjacency_channels, net.readout.kind, len(net.head)) == ((Closed(),), "sums", 2)
+    assert net.scheme == Neighbourhoods(levels=2, field=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,17 @@ def test_the_prediction_is_the_weighed_kernel_of_parts_and_descriptors(model: An
     p = PartShares(**covariance.parts.settings()).gram(new, graphs)
     z, t = (covariance.scale(g.graph_features[:, covariance.columns]).astype(float) for g in (new, graphs))
     r = np.exp(-((z[:, None] - t) ** 2).sum(-1) / (2 * z.shape[1]))
-    k = process.share * p + (1 - process.share) * r
-    expected = fitted.task.restore(k[:, process.rows] @ process.alpha + process.mean)
-    np.testing.assert_allclose(model.predict(["CCCCCO", "CCCBr"]), expected[:, 0], rtol=1e-6)
+    assert len(covariance.pairs) == 315
+    e, f = (g.graph_features[:, covariance.pairs].astype(float) for g in (new, graphs))
+    dot = e @ f.T
+    pairs = dot / np.maximum((e**2).sum(1)[:, None] + (f**2).sum(1) - dot, 0.01)
+    for w, v in (process.shares, (0.4, 0.5)):
+        fitted.processes[0] = replace(process, shares=(w, v))
+        k = w * ((1 - v) * p + v * pairs) + (1 - w) * r
+        expected = fitted.task.restore(k[:, process.rows] @ process.alpha + process.mean)
+        np.testing.assert_allclose(fitted.predict(new)[0], expected, rtol=1e-6)
+        np.testing.assert_allclose(fitted.contributions(new).residual, 0, atol=1e-10)
+    fitted.processes[0] = process
 
 
 def test_mirror_images_differ_by_half_a_view(model: Any) -> None:

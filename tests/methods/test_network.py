@@ -15,6 +15,7 @@ from ccn.baselines import load, method
 from ccn.errors import ConfigurationError, FileError
 
 SETTINGS = {"epochs": 4, "batch_size": 8, "members": 2}
+TINY: dict[str, Any] = {"epochs": 2, "order": 1, "levels": 1, "channels": 4, "random_state": 0}
 
 
 def made(**options: Any) -> Any:
@@ -72,3 +73,40 @@ def test_a_model_to_start_from_must_fit() -> None:
     again = ccn.CCNRegressor(features="element", options={"start": made}, **how).fit(rows, y)
     assert again.model_.task.scale == made.task.scale
     assert "start" not in again.model_.settings
+
+
+def test_auxiliary_columns_leave_no_trace_in_the_model(tmp_path: Path) -> None:
+    smiles = ["C" * n + end for n in range(1, 9) for end in ("O", "N", "")]
+    y = np.array([float(len(s)) for s in smiles])
+    half = np.where(np.arange(24) % 2, y, np.nan)
+    tiny = {**TINY, "validation_fraction": 0.3}
+    nets = {
+        how: ccn.CCNRegressor(**tiny, options={"auxiliary": how}).fit(smiles, half, auxiliary=np.stack([y, -y], axis=1))
+        for how in (True, False, None)
+    }
+    for net in nets.values():
+        again = ccn.CCNRegressor.load(net.save(tmp_path / "m.safetensors"))
+        np.testing.assert_array_equal(again.predict(smiles), net.predict(smiles))
+        assert again.predict(smiles).shape == (24,)
+        assert again.model_.task.targets == ("y",)
+        assert again.model_.about["auxiliary"] == ["auxiliary0", "auxiliary1"]
+    helps = nets[None].chosen_[0]["auxiliary"]
+    np.testing.assert_array_equal(nets[None].predict(smiles), nets[helps].predict(smiles))
+    assert (nets[True].predict(smiles) != nets[False].predict(smiles)).any()
+    mae = {how: net.model_.about["metrics"]["validation"]["mae"] for how, net in nets.items()}
+    assert mae[None] == min(mae.values())
+    plain = ccn.CCNRegressor(**tiny).fit(smiles, half)
+    np.testing.assert_array_equal(plain.predict(smiles), nets[False].predict(smiles))
+
+
+def test_auxiliary_labels_beside_one_target_of_classes() -> None:
+    smiles = ["C" * n + end for n in range(1, 9) for end in ("O", "N", "")]
+    y = ["long" if len(s) > 5 else "short" for s in smiles]
+    labels = np.array([float(s.endswith("O")) for s in smiles])
+    net = ccn.CCNClassifier(**TINY, class_weight="balanced", options={"auxiliary": True}).fit(
+        smiles, y, auxiliary=labels
+    )
+    assert net.predict_proba(smiles).shape == (24, 2)
+    assert net.classes_.tolist() == ["long", "short"]
+    with pytest.raises(ConfigurationError, match="--auxiliary"):
+        ccn.CCNClassifier(method="trees").fit(smiles, y, auxiliary=labels)

@@ -36,7 +36,7 @@ def test_it_trains_predicts_and_is_evaluated(own: str, tmp_path: Path, capsys: p
     def command(*words: object) -> None:
         app([str(w) for w in words], result_action="return_value", exit_on_error=False)
 
-    command("train", table, "--target", "size", "--method", own, "-o", run, "--quiet")
+    command("train", table, "--target", "size", "--method", own, "-o", run, "--quiet", "--no-report")
     command("predict", run, table, "-o", "out.csv", "--interval", "0.5", "--processes", "1", "--quiet")
     with Path("out.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -55,7 +55,9 @@ def test_it_reads_columns_of_the_table(own: str, tmp_path: Path, capsys: pytest.
     table, run = tmp_path / "t.csv", tmp_path / "run"
     rows = [(s, i % 5, i % 3) for i, s in enumerate(SMILES)]
     table.write_text("smiles,pH,T,y\n" + "".join(f"{s},{a},{b},{10 * a - 7 * b}.5\n" for s, a, b in rows))
-    command("train", table, "--target", "y", "--method", own, "--quiet", "--extra-columns", "pH,T", "-o", run)
+    command(
+        "train", table, "--target", "y", "--method", own, "--quiet", "--extra-columns", "pH,T", "-o", run, "--no-report"
+    )
     assert 'extra_columns = ["pH", "T"]' in (run / "config.toml").read_text()
     # Other columns, another order of them, and rows without a number.
     (tmp_path / "new.csv").write_text("T,note,smiles,ph\n0,a,CCN,4\n2,b,CCN,0\n,c,CCN,1\n1,d,C1,1\n1,e,CCN,x\n")

@@ -10,48 +10,18 @@ import pytest
 
 import ccn
 from ccn.datasets.splits import Split
+from ccn.errors import ConfigurationError
 from ccn.learning.examples import Examples
 from ccn.learning.inputs import Inputs, read
-from ccn.learning.task import Task
 from ccn.methods.method import Method, fit
 from ccn.methods.registry import make_method
-from ccn.methods.stack import FittedStack, fit_weights
+from ccn.methods.stack import FittedStack
 from ccn.training.execution import Execution
 
 SMILES = ["C" * n + end for n in range(1, 16) for end in ("O", "N", "Cl", "")][:60]
 Y = np.array([len(s) + 2.0 * s.endswith("O") for s in SMILES])
 QUICK = {"methods": ("trees", "gp"), "folds": 3}
-
-
-def test_weights_are_those_of_the_better_member() -> None:
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=(400, 1))
-    z = np.stack([y + 0.3 * rng.normal(size=y.shape), y + 0.6 * rng.normal(size=y.shape)])
-    w, b = fit_weights(Task("regression", ("y",)), z, y)
-    best = np.linalg.lstsq(z[:, :, 0].T, y[:, 0], rcond=None)[0]
-    np.testing.assert_allclose(w, best, atol=0.05)
-    assert b.tolist() == [0.0]
-
-
-@pytest.mark.parametrize("kind", ["binary", "multilabel", "multiclass"])
-def test_weights_of_classes_are_not_negative_and_ignore_noise(kind: str) -> None:
-    rng = np.random.default_rng(1)
-    classes = (0, 1, 2) if kind == "multiclass" else (0, 1)
-    outputs = 3 if kind == "multiclass" else 2 if kind == "multilabel" else 1
-    y = rng.integers(0, len(classes), size=(500, 2 if kind == "multilabel" else 1)).astype(float)
-    signal = 2.0 * (y == np.arange(3)) if kind == "multiclass" else 4 * y - 2
-    z = np.stack([signal + rng.normal(size=(500, outputs)), -signal, rng.normal(size=(500, outputs))])
-    w, b = fit_weights(Task(kind, tuple("ab"[: y.shape[1]]), classes=classes), z, y)  # type: ignore[arg-type]
-    assert (w >= 0).all()
-    assert w[0] > 0.5 > w[1] + w[2]
-    assert b.shape == (outputs,)
-
-
-def test_few_rows_leave_weights_nearly_equal() -> None:
-    rng = np.random.default_rng(2)
-    y = rng.normal(size=(4, 1))
-    w, _ = fit_weights(Task("regression", ("y",)), np.stack([y, rng.normal(size=y.shape)]), y)
-    assert abs(w[0] - w[1]) < 0.4
+TINY = {"order": 0, "levels": 1, "channels": 2, "hidden": 4, "epochs": 1, "least_steps": 1}
 
 
 def test_fit_save_load_and_leaderboard(tmp_path: Path) -> None:
@@ -99,13 +69,13 @@ def test_rows_with_bounds_alone_are_for_the_networks_and_never_held_out(monkeypa
     )
     seen: list[tuple[str, Split]] = []
 
-    def spy(method: Method, given: Examples, execution: Execution) -> Any:
+    def spy(method: Method, given: Examples, execution: Execution, **how: Any) -> Any:
         seen.append((method.name, given.split))
-        return fit(method, given, execution)
+        return fit(method, given, execution, **how)
 
-    monkeypatch.setattr("ccn.methods.stack.fit", spy)
-    tiny = {"order": 1, "levels": 1, "channels": 4, "hidden": 8, "epochs": 1, "edge_features": False}
-    made = make_method("auto", classification=False, methods=("trees", "ccn"), folds=3, settings=tiny)
+    monkeypatch.setattr("ccn.methods.fits.fit", spy)
+    tiny = {"order": 1, "levels": 1, "channels": 4, "hidden": 8, "epochs": 1, "least_steps": 1, "edge_features": False}
+    made = make_method("auto", classification=False, budget="best", methods=("trees", "ccn"), folds=3, settings=tiny)
     model, outcome = fit(made, examples)
     assert outcome.held is not None
     exact = np.sort(np.concatenate([split.train, split.validation]))
@@ -120,3 +90,80 @@ def test_rows_with_bounds_alone_are_for_the_networks_and_never_held_out(monkeypa
         assert np.isnan(targets[part.train]).any()
         assert not set(groups[part.train]) & set(groups[part.validation])
     np.testing.assert_array_equal(np.sort(np.concatenate([part.validation for part in folds])), exact)
+
+
+def test_networks_that_promise_nothing_are_left_out_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def spy(method: Method, given: Examples, execution: Execution, **how: Any) -> Any:
+        seen.append(method.name)
+        return fit(method, given, execution, **how)
+
+    monkeypatch.setattr("ccn.methods.fits.fit", spy)
+    options = {"methods": ("gp", "ccn"), "folds": 4, "settings": TINY | {"learning_rate": 1e-9}}
+    model = ccn.CCNRegressor(method="auto", options=options).fit(SMILES, Y).model_
+    board = {row["method"]: row for row in model.about["leaderboard"]}
+    assert board["ccn"]["folds"] == "2 of 4"
+    assert board["ccn"]["weight"] == 0
+    assert "folds" not in board["gp"]
+    assert (seen.count("ccn"), seen.count("gp")) == (2, 5)
+
+
+def test_networks_that_read_descriptors_come_back_from_a_file(tmp_path: Path) -> None:
+    options = {"methods": ("gp", "ccn"), "folds": 2, "budget": "best", "settings": TINY}
+    model = ccn.CCNRegressor(method="auto", options=options).fit(SMILES, Y)
+    fitted = model.model_.fitted
+    assert isinstance(fitted, FittedStack)
+    assert [m.method for m in fitted.members] == ["gp", "ccn"]
+    again = ccn.CCNRegressor.load(model.save(tmp_path / "m.safetensors"))
+    np.testing.assert_array_equal(model.predict(SMILES), again.predict(SMILES))
+
+
+def test_estimators_keep_groups_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    rings = ["c1ccccc1", "C1CC1", "C1CCCC1", "C1CCCCC1"]
+    smiles = [ring + "C" * n for ring in rings for n in range(6)]
+    y = np.arange(24.0)
+    seen: list[Examples] = []
+
+    def spy(method: Method, given: Examples, execution: Execution, **how: Any) -> Any:
+        seen.append(given)
+        return fit(method, given, execution, **how)
+
+    monkeypatch.setattr("ccn.methods.fits.fit", spy)
+    for given, row_groups in (("scaffold", np.arange(24) // 6), (np.arange(24) % 4, np.arange(24) % 4)):
+        seen.clear()
+        ccn.CCNRegressor(method="auto", options={"methods": ("trees",), "folds": 3}).fit(smiles, y, groups=given)
+        for examples in seen[:-1]:  # the last is of all rows
+            assert not set(row_groups[examples.train]) & set(row_groups[examples.validation])
+    with pytest.raises(ConfigurationError, match="one label for each of the 24 rows"):
+        ccn.CCNRegressor(method="auto").fit(smiles, y, groups=[1, 2])
+    with pytest.raises(ConfigurationError, match="'scaffold'"):
+        ccn.CCNRegressor(method="auto").fit(smiles, y, groups="ring")
+    with pytest.raises(ConfigurationError, match="not molecules"):
+        ccn.CCNRegressor(method="auto").fit([ccn.Graph([(0, 1)], n=2)] * 24, y, groups="scaffold")
+
+
+def test_auxiliary_columns_are_weighed_as_a_member(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seen: list[tuple[str, Any, int]] = []
+
+    def spy(method: Method, given: Examples, execution: Execution, **how: Any) -> Any:
+        seen.append((method.name, getattr(method, "auxiliary", None), len(given.train)))
+        return fit(method, given, execution, **how)
+
+    monkeypatch.setattr("ccn.methods.fits.fit", spy)
+    tiny = {"order": 1, "levels": 1, "channels": 4, "hidden": 8, "epochs": 1, "least_steps": 1, "edge_features": False}
+    y = np.where(np.arange(60) % 3 == 0, np.nan, Y)
+    made = ccn.CCNRegressor(method="auto", options={"methods": ("trees", "ccn"), "folds": 2}, settings=tiny)
+    made.fit(SMILES, y, auxiliary=Y, groups=np.arange(60))
+    assert {row["method"] for row in made.model_.about["leaderboard"]} == {
+        "stack",
+        "trees",
+        "ccn",
+        "ccn+auxiliary",
+        "constant",
+    }
+    assert set(seen) >= {("trees", None, 20), ("ccn", False, 40), ("ccn", True, 40)}  # 20 rows have no target
+    again = ccn.CCNRegressor.load(made.save(tmp_path / "m.safetensors"))
+    np.testing.assert_array_equal(again.predict(SMILES), made.predict(SMILES))
+    with pytest.raises(ConfigurationError, match="trees, gp"):
+        ccn.CCNRegressor(method="auto", options=QUICK).fit(SMILES, Y, auxiliary=Y)

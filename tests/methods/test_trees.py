@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -28,7 +28,7 @@ def _booster(seed: int, objective: str, classes: int = 1) -> tuple[lightgbm.Boos
 def test_leaves_add_up_to_what_lightgbm_predicts(objective: str, classes: int) -> None:
     booster, x = _booster(0, objective, classes)
     outputs = classes if classes > 2 else 1
-    found = Trees.of_booster(booster).leaves(x).reshape(len(x), -1, outputs).sum(axis=1)
+    found = Trees.of_booster(booster).sums(x, outputs)
     expected = np.asarray(booster.predict(x, raw_score=True)).reshape(len(x), outputs)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -36,17 +36,44 @@ def test_leaves_add_up_to_what_lightgbm_predicts(objective: str, classes: int) -
 def test_a_tree_that_was_altered_is_refused() -> None:
     trees = Trees.of_booster(_booster(1, "regression")[0])
     arrays = trees.state()
-    assert Trees.from_state(arrays, trees.depth, 5).depth == trees.depth
+    assert len(Trees.from_state(arrays, 5).root) == len(trees.root)
     for name, value in (("left", -1), ("right", 10**6), ("feature", 5), ("root", 10**6), ("value", np.inf)):
         forged = {key: a.copy() for key, a in arrays.items()}
         forged[name][0] = value
         with pytest.raises(FileError):
-            Trees.from_state(forged, trees.depth, 5)
+            Trees.from_state(forged, 5)
     back = {key: a.copy() for key, a in arrays.items()}
     inner = np.flatnonzero(back["left"] != np.arange(len(back["left"])))
     back["left"][inner[1]] = inner[0]  # a loop
     with pytest.raises(FileError):
-        Trees.from_state(back, trees.depth, 5)
+        Trees.from_state(back, 5)
+
+
+def test_work_is_bounded_by_the_nodes_of_a_file() -> None:
+    """Neither many trees with one root nor many short ones beside a deep one take more steps than there are nodes."""
+    deep, short = 900, 100_000
+    odd = np.arange(2 * deep + 1 + short, dtype=np.int32)
+    left, right = odd.copy(), odd.copy()
+    left[: 2 * deep : 2], right[: 2 * deep : 2] = odd[1 : 2 * deep : 2], odd[2 : 2 * deep + 1 : 2]
+    numbers = np.zeros(len(odd))
+    root = np.concatenate([odd[:1], odd[2 * deep + 1 :]])
+    arrays: dict[str, Any] = {
+        "feature": 0 * odd,
+        "threshold": numbers,
+        "left": left,
+        "right": right,
+        "value": numbers,
+        "root": root,
+    }
+    made = Trees.from_state(arrays, 1)
+    assert made.depth == deep
+    assert made.sums(np.ones((2, 1))).tolist() == [[0.0], [0.0]]
+    deeper = odd[: 2 * deep + 1 + short].copy(), odd.copy()
+    deeper[0][:9_000:2], deeper[1][:9_000:2] = odd[1:9_000:2], odd[2:9_001:2]
+    chain = {"left": deeper[0], "right": deeper[1], "root": np.concatenate([odd[:1], odd[9_001:]])}
+    for forged in ({"root": np.concatenate([root, root])}, {"left": np.where(left < right, right, left)}, chain):
+        with pytest.raises(FileError):
+            Trees.from_state({**arrays, **forged}, 1)
 
 
 @pytest.mark.parametrize("method", ["trees", "gp"])
@@ -91,4 +118,4 @@ def test_the_same_seed_gives_the_same_trees() -> None:
     one, two, other = (m.trees[0] for m in models if isinstance(m, FittedTrees))
     np.testing.assert_array_equal(one.value, two.value)
     assert one.value.shape != other.value.shape or (one.value != other.value).any()
-    assert replace(one, depth=0).leaves(np.zeros((1, 9999))).shape == (1, len(one.root))
+    assert one.sums(np.zeros((1, 9999))).shape == (1, 1)

@@ -27,6 +27,11 @@ def some(*methods: str) -> list[Cell]:
     return cells("MUTAG", methods, range(2), options={"wl": WL, "ridge": RIDGE})
 
 
+def here(cell: Cell, limit: float | None, threads: int) -> Record:
+    """Work without a process of its own."""
+    return run_cell(cell)
+
+
 def figures(results: Path) -> list[Record]:
     return sorted((replace(r, seconds=0.0) for r in read(results)), key=lambda r: r.key)
 
@@ -35,9 +40,10 @@ def figures(results: Path) -> list[Record]:
 def test_two_jobs_find_what_one_finds_and_nothing_is_done_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    run(some("ridge", "wl"), tmp_path / "two", jobs=2)
+    monkeypatch.setattr(runner, "work", here)
     board = run(some("ridge", "wl"), tmp_path / "one")
     assert board.counts() == {"done": 4}
-    run(some("ridge", "wl"), tmp_path / "two", jobs=2)
     assert figures(tmp_path / "one") == figures(tmp_path / "two")
     before = (tmp_path / "one" / "kernels" / "MUTAG.jsonl").read_bytes()
     monkeypatch.setattr(runner, "work", None)
@@ -46,8 +52,10 @@ def test_two_jobs_find_what_one_finds_and_nothing_is_done_twice(
 
 
 @pytest.mark.parametrize("again", [False, True])
-@pytest.mark.slow
-def test_what_another_command_has_done_meanwhile_is_not_done_twice(tmp_path: Path, again: bool) -> None:
+def test_what_another_command_has_done_meanwhile_is_not_done_twice(
+    again: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "work", here)
     first, second = some("ridge")
     append(second.file(tmp_path), second.record("failed", 1.0))
     other = second.record("done", 7.0, test=0.5)
@@ -61,7 +69,7 @@ def test_what_another_command_has_done_meanwhile_is_not_done_twice(tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     late, more = some("boosting")[0], some("ridge")[0]
     states: list[list[str]] = []
     board = run([late], tmp_path, limit=0.2, watch=lambda b: states.append(list(b.state.values())))
@@ -69,6 +77,7 @@ def test_a_cell_over_its_limit_is_ended_and_the_run_goes_on(tmp_path: Path) -> N
     assert board.last is not None
     assert board.last.config["time_limit"] == 0.2
     append(late.file(tmp_path), replace(board.last, seconds=100.0))
+    monkeypatch.setattr(runner, "work", here)
     assert run([late, more], tmp_path, limit=100.0).counts() == {"timeout": 1, "done": 1}
     assert not runner._processes
 
@@ -97,13 +106,14 @@ def test_a_cell_that_timed_out_is_tried_again_with_more_time() -> None:
 
 
 @pytest.mark.slow
-def test_a_cell_that_fails_is_told_and_tried_again(tmp_path: Path) -> None:
+def test_a_cell_that_fails_is_told_and_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong, right = some("wl")
     wrong = replace(wrong, options={"settings": {"depth": ("deep",)}})
     assert run([wrong, right], tmp_path).counts() == {"failed": 1, "done": 1}
     assert "Error" in {r.split: r for r in read(tmp_path)}[wrong.split].details["error"]
     right_now = [replace(wrong, options=WL), right]
     assert Board(right_now, read(tmp_path)).left == right_now[:1]
+    monkeypatch.setattr(runner, "work", here)
     assert run(right_now, tmp_path).counts() == {"done": 2}
 
 
@@ -124,7 +134,7 @@ def test_a_process_that_dies_costs_its_cell_only(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_loses_the_running_cell_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "work", lambda cell, limit, threads: run_cell(cell))
+    monkeypatch.setattr(runner, "work", here)
 
     def interrupt(board: Board) -> None:
         if board.counts()["done"] == 1 and board.counts()["running"]:

@@ -6,7 +6,8 @@ import pytest
 from made_up import accuracies, hcep, pairs, qm9, record, task
 
 from ccn.errors import CCNError
-from ccn.paper.comparison import quoted
+from ccn.paper.cells import TABLES
+from ccn.paper.comparison import Quoted, quoted
 from ccn.paper.records import Record
 from ccn.paper.tables import NAMES, table
 from ccn.paper.tasks import ADMET, CLIFFS, TASKS
@@ -16,7 +17,7 @@ from ccn.paper.tasks import ADMET, CLIFFS, TASKS
 def test_without_records_there_are_the_papers_figures(name: str) -> None:
     made = table(name, [])
     assert all(not f.values and not f.best for f in made.figures.values())
-    assert any(f.quoted for f in made.figures.values()) == (name not in ("kernels-more", "expressivity", "qm9-units"))
+    assert any(f.quoted for f in made.figures.values()) == (name != "kernels-more")
 
 
 def test_more_splits_have_a_table_of_their_own() -> None:
@@ -142,14 +143,20 @@ def test_a_data_set_stands_for_its_table() -> None:
 
 
 def test_pairs_are_counted_and_those_of_brec_summed() -> None:
-    sizes = {"BREC basic": 60, "BREC regular": 50, "BREC extension": 100, "strongly regular": 1}
+    sizes = {name: 10 * i for i, name in enumerate(TABLES["expressivity"][:7], 1)} | {"strongly regular": 1}
     records = [pairs(d, "ccn-2, 2 levels", n, n) for d, n in sizes.items()]
     records += [pairs(d, "1-WL", 0, n) for d, n in sizes.items()]
-    records += [pairs("BREC basic", "3-WL", 60, 60)]
+    records += [pairs("BREC basic", "3-WL", 10, 10)]
     made = table("expressivity", records)
-    assert made.label("BREC") == "BREC (210 pairs)"
-    assert [made.figures["BREC", m].text(made.form) for m in made.methods] == ["0", "\N{EN DASH}", "210"]
+    assert made.label("BREC") == "BREC (280 pairs)"
+    assert made.methods == ("1-WL", "3-WL", "I2-GNN", "KP-GNN", "ccn-2, 2 levels")
+    dash = "\N{EN DASH}"
+    assert [made.figures["BREC", m].text(made.form) for m in made.methods] == ["0", dash, dash, dash, "280"]
     assert [m for m in made.methods if made.figures["BREC basic", m].best] == ["3-WL", "ccn-2, 2 levels"]
+    said = made.figures["BREC", "I2-GNN"].quoted
+    assert said is not None
+    assert said.value == 281
+    assert made.figures["seconds, BREC", "1-WL"].mean == 7
 
 
 def test_records_without_details_show_their_figure() -> None:
@@ -162,3 +169,27 @@ def test_records_without_details_show_their_figure() -> None:
 def test_a_table_that_is_not() -> None:
     with pytest.raises(CCNError, match=r"'mutagen'.* kernels, kernels-more, hcep"):
         table("mutagen", [])
+
+
+def test_figures_published_elsewhere_stand_beside_ours() -> None:
+    made = table("zinc", [record("ZINC", "ccn-2", i, 0.2 + i / 100, metric="mae") for i in range(4)])
+    assert made.figures["ZINC", "ccn-2"].mean == pytest.approx(0.215)
+    assert made.figures["ZINC", "GRIT"].quoted == Quoted("0.059", 0.059)
+    assert made.references == ("SUN", "I2-GNN", "GRIT", "best published")
+    assert any("drawn anew" in note for note in made.notes)
+    folds = table("folds", [record("NCI1 10 folds", "gin", i, 0.8) for i in range(10)])
+    figure = folds.figures["NCI1 10 folds", "gin"]
+    assert figure.mean == pytest.approx(80)
+    assert figure.quoted == Quoted("80.0", 80.0)
+    assert folds.figures["MUTAG 5 folds", "gin"].splits == 5
+    units = table("qm9-units", [])
+    assert [units.figures[t, "AttentiveFP"].quoted for t in ("mu", "omega1")] == [Quoted("0.434", 0.434), None]
+
+
+def test_errors_on_training_rows_of_hcep_stand_beside_those_of_the_older_table() -> None:
+    made = hcep("lasso", 1.0)
+    made = replace(made, details={**made.details, "train": {"mae": [0.9], "rmse": [None]}})
+    found = table("hcep", [made, hcep("ridge", 1.1)]).figures
+    assert (found["train_mae", "lasso"].mean, found["train_rmse", "lasso"].mean) == (0.9, None)
+    assert found["train_mae", "ridge"].mean is None
+    assert found["train_rmse", "ccn-2"].quoted == Quoted("0.422", 0.422)

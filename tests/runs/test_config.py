@@ -188,8 +188,21 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
 # The words of TOML for values of each type; a setting takes some of them and names itself in the error for others.
 TOML = {"text": '"x"', "list": "[]", "table": "{}", "integer": "-1", "number": "1e400", "nan": "nan", "truth": "true"}
 TAKES = {
-    "truth": {"strict", "hydrogens", "adjacency", "own", "edge_features", "graph_features", "scaled"},
-    "list": {"target_columns", "extra_columns", "fractions", "order", "channels", "hidden", "contractions"},
+    "truth": {
+        *("strict", "share_training", "hydrogens", "adjacency", "own", "edge_features", "graph_features", "scaled"),
+        *("diagonal", "activate_embedding"),
+    },
+    "list": {
+        "target_columns",
+        "extra_columns",
+        "auxiliary",
+        "relations",
+        "fractions",
+        "order",
+        "channels",
+        "hidden",
+        "contractions",
+    },
     "integer": {"devices"},
     "text": {
         *(

@@ -77,3 +77,13 @@ def test_graphs_keep_all_targets(tmp_path: Path) -> None:
     for named in ([], ["all"]):
         config = resolve(str(tmp_path / "t.jsonl"), {"data": {"target_columns": named}})
         assert read_data(config).target_names == ("a", "b")
+
+
+def test_folds_are_by_scaffold_where_the_split_is_and_the_method_has_folds(tmp_path: Path) -> None:
+    rings = ["c1ccccc1", "C1CC1", "C1CCCC1", "C1CCCCC1", "c1ccncc1", "C1CCC1"]
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y\n" + "".join(f"{ring}{'C' * n},{n}.5\n" for ring in rings for n in range(5)))
+    for method, split, groups in (("auto", "scaffold", 6), ("auto", "random", 30), ("ccn", "scaffold", None)):
+        config = resolve(str(path), {"splitting": {"split": split}}, method=method)
+        _, examples = divide(read_data(config), config)
+        assert (None if examples.groups is None else len(set(examples.groups.tolist()))) == groups

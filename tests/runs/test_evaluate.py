@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,24 @@ def test_molecules_of_training_are_counted_however_they_are_spelled(classes: Mod
     assert overlap["without"]["metrics"] == pytest.approx(alone["metrics"], nan_ok=True)
     assert alone["overlap"] == {"train": 0, "validation": 0, "exact": True}
     assert evaluate_on(replace(classes, seen=None), str(path), targets=["kind"])[1]["overlap"] is None
+
+
+def test_kernels_that_are_compiled_are_said(classes: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    said: list[str] = []
+    source, predict = table(tmp_path / "a.csv", "alcohol", "amine"), Model.predict
+    evaluate_on(classes, source, targets=["kind"])
+    evaluate_on(classes, source, targets=["kind"], say=said.append)
+    assert said == []
+
+    def compiles(model: Model, *given: Any) -> Any:
+        assert numba.njit(lambda x: x + 1)(1) == 2
+        return predict(model, *given)
+
+    monkeypatch.setattr(Model, "predict", compiles)
+    evaluate_on(classes, source, targets=["kind"], say=said.append)
+    assert said == ["compiling kernels (once)"]
 
 
 def test_other_classes_and_targets_are_refused(classes: Model, tmp_path: Path) -> None:

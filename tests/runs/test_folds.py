@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ def test_columns_and_files_of_splits_are_refused(config: Config) -> None:
             divide(read_data(other), other)
 
 
-def test_a_killed_run_continues_at_its_fold(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_run_continues_at_its_fold(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report_text: Callable[[Path], str]
+) -> None:
     whole = train_run(config, tmp_path / "whole", Execution(), lambda line: None)
     fold = folds._fold
     done: list[int] = []
@@ -97,21 +100,23 @@ def test_a_killed_run_continues_at_its_fold(config: Config, tmp_path: Path, monk
     data = read_data(config)
     assert len(load_splits(tmp_path / "run" / "folds.json", data.smiles)) == 3
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["cross_validation"]["rows"] == 31
-    assert "3 folds" in (tmp_path / "run" / "report.md").read_text()
+    assert "3 folds" in report_text(tmp_path / "run")
     other = resolve(config.source, {"splitting": {"folds": 3}}, method="ccn", seed=1)
     with pytest.raises(FileError, match="fold0"):
         train_run(other, tmp_path / "run", QUIET, lambda line: None)
 
 
-def test_the_default_method_is_cross_validated(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ccn.methods.stack._PLANS", {"fast": _Plan(2, {"trees": {"runs": 1}, "gp": {}})})
+def test_the_default_method_is_cross_validated(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report_text: Callable[[Path], str]
+) -> None:
+    monkeypatch.setattr("ccn.methods.stack._PLANS", {"fast": _Plan(2, 2, {"trees": {"runs": 1}, "gp": {}})})
     stack = resolve(config.source, {"splitting": {"folds": 2}}, budget="fast")
     found = train_run(stack, tmp_path / "run", Execution(), lambda line: None)
     assert (stack.method, found.model.method) == ("auto", "auto")
     crossed = found.metrics["cross_validation"]
     assert (crossed["folds"], crossed["rows"]) == (2, 31)
     assert {row["method"] for row in found.model.about["leaderboard"]} == {"stack", "trees", "gp", "constant"}
-    assert "mean of 2 folds" in (tmp_path / "run" / "report.md").read_text()
+    assert "mean of 2 folds" in report_text(tmp_path / "run")
     begun: dict[str, Any] = {"from": str(tmp_path / "run")}
     with pytest.raises(ConfigurationError, match="auto"):
         resolve(config.source, **begun)

@@ -13,6 +13,7 @@ import pytest
 
 from ccn.errors import ConfigurationError
 from ccn.learning.model_file import load
+from ccn.reports.report import write_report
 from ccn.runs.config import resolve
 from ccn.runs.evaluate import evaluate_on
 from ccn.runs.predict import Options, predict_file
@@ -82,3 +83,40 @@ def test_molecules_are_not_graphs_with_features_of_their_own(run: Path, tmp_path
     (tmp_path / "m.csv").write_text("smiles\nCCO\n")
     with pytest.raises(ConfigurationError, match=r"\.jsonl"):
         predict_file(run, str(tmp_path / "m.csv"), tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("per", ["vertex", "edge"])
+def test_targets_of_vertices_and_edges_from_a_file_to_predictions(per: str, tmp_path: Path) -> None:
+    words = ["a" * (1 + i % 5) + "b" * (1 + i % 3) for i in range(24)]
+    counts = [len(w) - (per == "edge") for w in words]
+    lines = [
+        path_graph(w, **{f"{per}_target": [i + 0.5 for i in range(n)]}) for w, n in zip(words, counts, strict=True)
+    ]
+    lines[3][f"{per}_target"][0] = None
+    bad = [path_graph("ab", **{f"{per}_target": [1.0] * 9}), path_graph("ab", target=1.5)]
+    train = write(tmp_path / "train.jsonl", *lines, *bad)
+    given = {
+        "network": {"order": 1, "levels": 1, "channels": 4, "hidden": 8},
+        "training": {"epochs": 1, "batch_size": 16},
+    }
+    result = train_run(resolve(str(train), given, method="ccn", threads=1), tmp_path / "run")
+    assert (result.model.task.per, load(tmp_path / "run").task.per) == (per, per)
+    assert sum(json.loads((tmp_path / "run" / "data.json").read_text())["dropped"].values()) == 2
+    assert "target" in write_report(tmp_path / "run").read_text()
+    with (tmp_path / "run" / "predictions.csv").open(newline="") as file:
+        assert {"row", per, "target", "target_pred"} <= set(next(csv.reader(file)))
+    predict_file(tmp_path / "run", str(write(tmp_path / "new.jsonl", *lines, "nonsense")), tmp_path / "out.jsonl", ONE)
+    found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [len(one["target_pred"]) for one in found] == [*counts, 0]
+    predict_file(tmp_path / "run", str(tmp_path / "new.jsonl"), tmp_path / "out.csv", ONE)
+    with (tmp_path / "out.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(int(r["row"]), r[per]) for r in rows[: counts[0]]] == [(1, str(i)) for i in range(counts[0])]
+    assert len(rows) == sum(counts) + 1
+    assert rows[-1]["reason"]
+    _, measured = evaluate_on(result.model, str(train))
+    assert measured["metrics"]["mae"] > 0
+    with pytest.raises(ConfigurationError, match="method ccn"):
+        train_run(resolve(str(train), method="wl", threads=1), tmp_path / "other")
+    with pytest.raises(ConfigurationError, match="csv"):
+        predict_file(tmp_path / "run", str(tmp_path / "new.jsonl"), tmp_path / "out.xlsx", ONE)

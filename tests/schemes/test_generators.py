@@ -55,13 +55,45 @@ def test_neighbourhoods_are_unions_over_the_neighbours(g: Graph, closed: bool, l
     scheme, near = Neighbourhoods(closed=closed, levels=levels)(g), _networkx(g)
     parts = [{i} for i in range(g.n)]
     for level in range(1, levels + 1):
-        # An isolated vertex keeps itself in an open scheme too.
-        children = [set(near[i]) | ({i} if closed or not near[i] else set()) for i in range(g.n)]
+        # An isolated vertex keeps itself in an open scheme too, and one with a self-loop is its own neighbour.
+        loops = {u for u, v in g.entries.T.tolist() if u == v}
+        children = [set(near[i]) | ({i} if closed or i in loops or not near[i] else set()) for i in range(g.n)]
         parts = [set().union(*(parts[j] for j in children[i])) for i in range(g.n)]
         for i in range(g.n):
             assert _node(scheme, level, i) == (parts[i], children[i], i)
     assert [len(level) for level in scheme.levels] == [g.n] * (levels + 1)
     assert set(scheme.parts[scheme.root]) == set(range(g.n))
+
+
+@given(g=graphs, levels=st.integers(1, 3), most=st.sampled_from([None, 3]))
+@settings(deadline=None, max_examples=30)
+def test_whole_fields_have_the_parts_of_neighbourhoods_and_a_child_for_each_atom(
+    g: Graph, levels: int, most: int | None
+) -> None:
+    how: dict[str, Any] = {"levels": levels, "max_part": most}
+    plain, field = Neighbourhoods(**how)(g), Neighbourhoods(field=True, **how)(g)
+    assert (field.parts, field.anchors, field.restricted) == (plain.parts, plain.anchors, True)
+    for level in range(1, levels + 1):
+        for i in range(g.n):
+            part, children, _ = _node(field, level, i)
+            assert children in (part, {i})
+            assert children == part or most is not None
+
+
+def test_children_that_reach_beyond_are_cut_to_the_part() -> None:
+    path = Graph([(i, i + 1) for i in range(5)], n=6)
+    level = composition(ccn.batch([path]), Neighbourhoods(field=True), 2).levels[1]
+    cut = level.cut
+    assert cut is not None
+    for pairs in (level.stacked, level.own):
+        for pair, (parent, child) in enumerate(zip(pairs.parent.tolist(), pairs.child.tolist(), strict=True)):
+            at = slice(level.nodes.start[parent], level.nodes.start[parent + 1])
+            of = slice(level.below.start[child], level.below.start[child + 1])
+            places = pairs.place[pairs.start[pair] : pairs.start[pair + 1]]
+            assert level.nodes.parts[at][places].tolist() == level.below.parts[of].tolist()
+    pieces = slice(len(cut.whole), None)
+    assert (np.diff(level.below.size[pieces]) >= 0).all()
+    assert (level.below.size[pieces] < cut.whole.size[cut.node]).all()
 
 
 @given(g=graphs, steps=st.lists(st.integers(0, 2), min_size=1, max_size=3))
@@ -93,6 +125,12 @@ def test_in_an_open_scheme_level_two_of_a_tree_holds_no_adjacent_vertices(n: int
         part = _node(scheme, 2, i)[0]
         assert part == {j for j, d in nx.single_source_shortest_path_length(tree, i).items() if d in (0, 2)}
         assert not any(tree.has_edge(a, b) for a in part for b in part)
+
+
+def test_a_vertex_with_a_self_loop_is_its_own_neighbour_in_an_open_scheme() -> None:
+    path = Graph([(0, 1), (1, 2), (1, 1)], n=4, self_loops=True)
+    scheme = Neighbourhoods(closed=False, levels=1)(path)
+    assert [scheme.children[4 + i] for i in range(4)] == [(1,), (0, 1, 2), (1,), (3,)]
 
 
 def test_clusters_are_nodes_beside_the_vertices_with_the_nodes_within_them_as_children() -> None:
@@ -188,6 +226,11 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
         anchor, first = schemes[g].anchors[node], int(b.start[g])
         return tuple(a + first for a in schemes[g].parts[node]), -1 if anchor is None else anchor + first
 
+    def within(g: int, node: int, parent: int) -> tuple[tuple[int, ...], int]:
+        """What a parent holds of a node, of which it reads no more."""
+        (atoms, anchor), (part, _) = renamed(g, node), renamed(g, parent)
+        return tuple(a for a in atoms if a in part), anchor
+
     for level in range(len(packed.levels) + 1):
         nodes = packed.nodes(level)
         members = [(g, node) for g, s in enumerate(schemes) if level < len(s.levels) for node in s.levels[level]]
@@ -205,7 +248,9 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
             assert (above.stacked.stack >= 0).all()
             assert (above.free.stack < 0).all()
             assert has_free_children(generator, level) or not len(above.free)
-            wanted = [(i, *renamed(g, c)) for i, (g, node) in enumerate(members) for c in schemes[g].children[node]]
+            wanted = [
+                (i, *within(g, c, node)) for i, (g, node) in enumerate(members) for c in schemes[g].children[node]
+            ]
             assert stacked + free == Counter(wanted)
             _check_pairs(above.own, nodes, above.below)
             assert (nodes.anchor[above.own.parent] == above.below.anchor[above.own.child]).all()
@@ -213,10 +258,16 @@ def _check_packed(batch: Sequence[Graph], generator: Any) -> None:
                 assert sorted(above.own.parent.tolist()) == list(range(b.n))
 
 
-HOPS = [Neighbourhoods(levels=2), Neighbourhoods(closed=False, levels=3), Balls((0, 2, 3))]
+HOPS = [
+    Neighbourhoods(levels=2),
+    Neighbourhoods(closed=False, levels=3),
+    Neighbourhoods(field=True, levels=3),
+    Balls((0, 2, 3)),
+]
+NAMES = ["closed", "open", "field", "balls", "rings"]
 
 
-@pytest.mark.parametrize("generator", [*HOPS, Clusters(rings(), rings())], ids=["closed", "open", "balls", "rings"])
+@pytest.mark.parametrize("generator", [*HOPS, Clusters(rings(), rings())], ids=NAMES)
 @given(batch=st.lists(graphs, min_size=1, max_size=4))
 @settings(deadline=None, max_examples=15)
 def test_the_packed_scheme_of_a_batch_is_the_scheme_of_each_graph(generator: Any, batch: list[Graph]) -> None:

@@ -1,5 +1,6 @@
 """Composition schemes made by hand (Definition 1): rules, levels, conversion, pictures."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ccn import Graph, Scheme
+from ccn import Graph, Scheme, batch
 from ccn.errors import CCNError, SchemeError
 from ccn.schemes import (
     Balls,
@@ -20,6 +21,7 @@ from ccn.schemes import (
     is_permutation_invariant,
     rings,
 )
+from ccn.schemes.generators import composition
 from ccn.testing import random_graph
 
 # The paper's first figure: n_1..n_10 and the root are nodes 0..10, e_1..e_4 atoms 0..3.
@@ -92,6 +94,17 @@ def test_each_broken_rule_is_reported_by_name(parts: Any, children: Any, options
 def test_several_broken_rules_are_all_reported() -> None:
     with pytest.raises(SchemeError, match=r"leaf rule: node 0.*root rule.*subset rule: node 0 .*node 1"):
         Scheme([(0, 2), (1,)], [(), (0,)])
+
+
+def test_twins_have_one_part_and_the_same_children() -> None:
+    """Two cliques that share vertex 2, and an edge far away."""
+    clique, pair = Graph([(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)], n=5), Graph([(0, 1)], n=2)
+    scheme = composition(batch([clique, pair]), Neighbourhoods(), 2)
+    for level in scheme.levels:
+        nodes = level.nodes
+        twin = {int(nodes.anchor[v]): int(nodes.anchor[first]) for v, first in enumerate(level.twins(own=False))}
+        assert twin == {0: 0, 1: 0, 2: 2, 3: 3, 4: 3, 5: 5, 6: 5}
+        assert level.twins(own=True).tolist() == list(range(7))
 
 
 def test_networkx_round_trip() -> None:
@@ -184,3 +197,36 @@ def _same_parts_other_children(g: Graph) -> Scheme:
 def test_a_generator_that_depends_on_the_numbering_is_found_out(generator: SchemeGenerator) -> None:
     # A path, where vertex 0 can be told from others; no symmetry hides the dependence.
     assert not is_permutation_invariant(generator, Graph([(0, 1), (1, 2), (2, 3), (3, 4)], n=5))
+
+
+def test_json_round_trip(tmp_path: Path) -> None:
+    s = Scheme(PARTS, CHILDREN, [*[None] * 7, 2, 0, 3, None])
+    assert Scheme.load(s.save(tmp_path / "s.json")) == s
+    assert Scheme.from_json(json.loads(json.dumps(s.to_json()))) == s
+
+
+GOOD = {"format": "ccn scheme 1", "parts": [[0], [1], [0, 1]], "children": [[], [], [0, 1]]}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [], {}, {**GOOD, "format": "other"}, {**GOOD, "parts": 3}, {**GOOD, "parts": [[0], [1], "ab"]},
+        {**GOOD, "parts": [[0], [1], [0, "x"]]}, {**GOOD, "children": [[], []]}, {**GOOD, "children": [[], [], [0, 9]]},
+        {**GOOD, "anchors": {}}, {**GOOD, "anchors": ["a", None, None]}, {**GOOD, "atoms": 10**18},
+        {**GOOD, "atoms": True},
+        {**GOOD, "parts": [[0], [1], [0, None]]}, {**GOOD, "parts": [[0], [1], [[0], 1]]},
+    ],
+)  # fmt: skip
+def test_json_that_is_no_scheme_is_refused(data: object, tmp_path: Path) -> None:
+    assert Scheme.from_json(GOOD).atoms == 2
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    with pytest.raises(SchemeError, match=r"s\.json"):
+        Scheme.load(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
+def test_a_file_that_is_no_json_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(SchemeError, match=r"s\.json"):
+        Scheme.load(tmp_path / "s.json")

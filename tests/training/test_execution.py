@@ -31,6 +31,9 @@ def test_threads_are_set_and_restored() -> None:
     with torch_threads(None):
         assert torch.get_num_threads() == before
     assert torch.get_num_threads() == before
+    for count in (0, 10**30):
+        with pytest.raises(ConfigurationError, match=f"threads={count}: "), torch_threads(count):
+            pass
 
 
 @pytest.mark.parametrize(("rank", "first"), [("0", True), ("1", False)])

@@ -8,7 +8,7 @@ import torch
 
 import ccn
 from ccn.errors import ConfigurationError
-from ccn.features.vertices import Degree
+from ccn.features.vertices import Degree, Histograms
 from ccn.learning.plain import plain, unplain
 from ccn.schemes.generators import Clusters, Neighbourhoods, rings
 from ccn.training.recipe import RECIPES, from_dict, recipe, to_dict
@@ -22,6 +22,18 @@ def test_the_recipe_of_the_paper_is_as_the_paper_says() -> None:
     assert n.widths() == [8, 16, 32]
     assert (r.training.batch_size, r.training.epochs, r.features.vertices) == (64, 100, "histograms")
     assert not any((n.own, n.edge_features, n.norm, n.dropout, o.weight_decay, o.scaled, o.clip))
+
+
+def test_the_recipe_of_the_authors_is_as_their_code_is() -> None:
+    r = recipe("authors")
+    n = r.network
+    assert (n.order, n.levels, n.contractions, n.growth, n.hidden) == (2, 2, "paper10", 1.0, ())
+    assert (n.scheme, n.diagonal, n.nonlinearity, n.activate_embedding) == ("field", True, "leaky_relu", True)
+    assert (n.readout, n.readout_levels) == ("sums", "last")
+    assert r.features.vertices == Histograms(depth=10, include_self=True, counts=True)
+    assert r.optimiser == recipe("paper").optimiser
+    x = torch.tensor([-1.0])
+    assert float(ccn.CCN(1, 1, nonlinearity=n.nonlinearity).nonlinearity(x)) == pytest.approx(-0.01)
 
 
 def test_fields_are_overridden_by_name_or_by_section() -> None:
@@ -70,7 +82,7 @@ def test_auto_is_what_the_task_needs_and_none_is_off() -> None:
 
 
 def test_an_unknown_recipe_is_named() -> None:
-    with pytest.raises(ConfigurationError, match=r"'papper'.* paper, default"):
+    with pytest.raises(ConfigurationError, match=r"'papper'.* paper, authors, default"):
         recipe("papper")
 
 

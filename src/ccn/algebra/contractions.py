@@ -44,6 +44,7 @@ __all__ = [
     "EquivariantMap",
     "MatrixClass",
     "Source",
+    "adjacency_maps",
     "bell",
     "contractions",
     "distinct",
@@ -52,6 +53,7 @@ __all__ = [
     "preset",
     "reduce",
     "set_partitions",
+    "unstacked",
 ]
 
 
@@ -87,8 +89,12 @@ def set_partitions(items: Sequence[T]) -> Iterator[tuple[tuple[T, ...], ...]]:
         yield (*partition, (last,))
 
 
-Source = Literal["H", "T", "TA", "TT", "U", "UA", "UU", "own"]
-PRESETS = ("distinct", "all", "paper10", "complete")
+Source = Literal["H", "T", "TA", "TT", "TTA", "U", "UA", "UU", "UUA", "own"]
+PRESETS = ("distinct", "all", "paper10", "authors18", "complete")
+_AUTHORS18 = (
+    "sp|q,d,e sd|p,q,e pq|s,d,e pd|s,q,e de|s,p,q sp|qd,e sp|de,q sd|pq,e sd|pe,q pq|sd,e pd|sq,e pd|se,q pd|qe,s "
+    "de|sp,q de|pq,s sd|pqe pd|sqe de|spq"
+)  # survivors | blocks, of the axes p and q of a tensor, the stack s and the axes d and e of A
 _SUMMED = "xyzwvutsrqponmlkjihgfedcba" + ascii_uppercase
 
 
@@ -103,7 +109,13 @@ def index_letters(count: int) -> str:
 
 @dataclass(frozen=True)
 class MatrixClass:
-    """What is known of A before any number is: is it symmetric, is its diagonal zero?"""
+    """What is known of A before any number is: is it symmetric, is its diagonal zero?
+
+    Example:
+        >>> from ccn.algebra import preset
+        >>> [len(preset("distinct", 4, 2, "TA", MatrixClass(directed=d))) for d in (False, True)]
+        [7, 11]
+    """
 
     directed: bool = False
     self_loops: bool = False
@@ -173,6 +185,9 @@ class Contraction:
         tensor_with_a, square = self.order_in - 2, self.order_in // 2  # where the second factor begins
         cut = {"TA": tensor_with_a, "UA": tensor_with_a, "TT": square, "UU": square}.get(self.source)
         inputs = self.letters if cut is None else f"{self.letters[:cut]},{self.letters[cut:]}"
+        if self.source in ("TTA", "UUA"):
+            half = tensor_with_a // 2
+            inputs = ",".join((self.letters[:half], self.letters[half : 2 * half], self.letters[2 * half :]))
         return f"{inputs}->{ascii_letters[: self.order_out]}"
 
     def __str__(self) -> str:
@@ -215,7 +230,12 @@ class Contraction:
 
 @lru_cache(maxsize=64)
 def contractions(order_in: int, order_out: int, source: Source = "H", channel: int = 0) -> tuple[Contraction, ...]:
-    """All generalised contractions from ``order_in`` to ``order_out``, in the documented order."""
+    """All generalised contractions from ``order_in`` to ``order_out``, in the documented order.
+
+    Example:
+        >>> len(contractions(5, 2)), [str(c) for c in contractions(3, 2)]
+        (50, ['abx->ab', 'axb->ab', 'xab->ab'])
+    """
     if not 0 <= order_out <= order_in:
         raise ConfigurationError(
             f"a contraction cannot take order {order_in} to order {order_out}: "
@@ -232,6 +252,11 @@ def reduce(c: Contraction, matrix: MatrixClass = SIMPLE) -> Contraction | None:
     """The representative of ``c`` among contractions that agree for every A of the class, or None for zero.
 
     The representative is the one that comes first in the enumeration.
+
+    Example:
+        >>> c = Contraction.parse("abx,xx->ab")  # the diagonal of A, which is zero without self-loops
+        >>> reduce(c), reduce(c, MatrixClass(self_loops=True)) is None
+        (None, False)
     """
     n = c.order_in
     identity = list(range(n))
@@ -258,7 +283,12 @@ def _growth(c: Contraction) -> tuple[int, ...]:
 
 
 def distinct(all_of_them: Iterable[Contraction], matrix: MatrixClass = SIMPLE) -> tuple[Contraction, ...]:
-    """The representatives of a set of contractions, each once, zeros left out."""
+    """The representatives of a set of contractions, each once, zeros left out.
+
+    Example:
+        >>> len(distinct(contractions(5, 2, "TA"))), len(contractions(5, 2, "TA"))
+        (26, 50)
+    """
     reduced = (reduce(c, matrix) for c in all_of_them)
     return tuple(dict.fromkeys(c for c in reduced if c is not None))
 
@@ -269,8 +299,13 @@ def preset(
     """A set of contractions by name.
 
     ``all``: every one; ``distinct``: one of each class of equal ones, no zeros (the same functions as
-    ``all``); ``paper10``: all blocks of size one, which is what the paper's experiments used. The
+    ``all``); ``paper10``: all blocks of size one, which is what the paper's experiments used; ``authors18``: those of
+    its authors' later code, for order 2 with A. The
     remaining name in PRESETS, ``complete``, is a basis of maps: see :func:`equivariant_maps`.
+
+    Example:
+        >>> len(preset("paper10", 5, 2, "TA")), [str(c) for c in preset("all", 3, 1, "T")][:2]
+        (10, ['axx->a', 'axy->a'])
     """
     everything = contractions(order_in, order_out, source, channel)
     if name == "all":
@@ -279,6 +314,12 @@ def preset(
         return distinct(everything, matrix)
     if name == "paper10":
         return tuple(c for c in everything if all(len(block) == 1 for block in c.blocks))
+    if name == "authors18":
+        if (order_in, order_out, source) != (5, 2, "TA"):
+            raise ConfigurationError(
+                "contractions='authors18' are those of order 2 with A, from 5 axes to 2; choose another preset here"
+            )
+        return tuple(_of_letters(word, channel) for word in _AUTHORS18.split())
     if name == "complete":
         raise ConfigurationError(
             f"contractions='complete' is a basis of linear maps, not a set of contractions of {source}: "
@@ -286,6 +327,18 @@ def preset(
         )
     raise ConfigurationError(
         f"contractions={name!r} is not known; choose one of {', '.join(PRESETS)}, or list them, such as ['abx,xy->ab']"
+    )
+
+
+def _of_letters(word: str, channel: int) -> Contraction:
+    """A contraction of T (x) A at order 2 from letters: ``sp|q,de``."""
+    axis = dict(zip("pqsde", range(5), strict=True))
+    survivors, _, blocks = word.partition("|")
+    return Contraction(
+        tuple(sorted(axis[x] for x in survivors)),
+        tuple(sorted(tuple(sorted(axis[x] for x in block)) for block in blocks.split(","))),
+        "TA",
+        channel,
     )
 
 
@@ -309,10 +362,49 @@ class EquivariantMap:
         names = index_letters(len(self.blocks))
         letter = {axis: x for x, block in zip(names, self.blocks, strict=True) for axis in block}
         word = "".join(letter[a] for a in range(self.order_in + self.order_out))
-        return f"{word[: self.order_in]}->{word[self.order_in :]}"
+        inputs = word[: self.order_in]
+        if self.source in ("TA", "UA"):
+            inputs = f"{inputs[:-2]},{inputs[-2:]}"
+        return f"{inputs}->{word[self.order_in :]}"
 
     def __str__(self) -> str:
         return self.einsum
+
+    @classmethod
+    def parse(cls, text: str) -> EquivariantMap:
+        """The map that prints as ``text``, or the same with other letters; a comma stands before the axes of A.
+
+        Elementwise products with A are among them: a letter may stand in both factors and on the right.
+
+        >>> str(EquivariantMap.parse("ijk,ij->ij"))
+        'abc,ab->ab'
+        """
+        inputs, arrow, kept = text.replace(" ", "").partition("->")
+        factors = inputs.split(",")
+        if not arrow or len(factors) > 2 or not all(x in ascii_letters for x in "".join(factors) + kept):
+            raise ConfigurationError(f"{text!r} is not an einsum such as 'abx,ab->ab'; see `ccn contractions`")
+        if len(factors) == 2 and len(factors[1]) != 2:
+            raise ConfigurationError(f"{text!r}: the comma comes before the two axes of A")
+        word = "".join(factors) + kept
+        blocks = tuple(tuple(a for a, x in enumerate(word) if x == y) for y in dict.fromkeys(word))
+        return cls(len("".join(factors)), len(kept), blocks, "TA" if len(factors) == 2 else "T")
+
+
+def unstacked(c: Contraction | EquivariantMap, stack: int) -> Contraction | EquivariantMap | None:
+    """The same map of U, which lacks the stacking axis of T, if that axis is a block of its own, else None.
+
+    Such a map sums over the stack, so that children need no place on it.
+
+    >>> str(unstacked(Contraction.parse("abx,yz->ab"), 2)), unstacked(Contraction.parse("abx,xz->ab"), 2)
+    ('ab,xy->ab', None)
+    """
+    if (stack,) not in c.blocks or c.source not in ("H", "T", "TA"):
+        return None
+    source: Source = {"T": "U", "TA": "UA"}.get(c.source, c.source)  # type: ignore[assignment]
+    blocks = tuple(tuple(a - (a > stack) for a in block) for block in c.blocks if block != (stack,))
+    if isinstance(c, EquivariantMap):
+        return replace(c, order_in=c.order_in - 1, blocks=blocks, source=source)
+    return replace(c, survivors=tuple(a - (a > stack) for a in c.survivors), blocks=blocks, source=source)
 
 
 @lru_cache(maxsize=64)
@@ -327,3 +419,26 @@ def equivariant_maps(order_in: int, order_out: int, source: Source = "T") -> tup
     """
     partitions = set_partitions(range(order_in + order_out))
     return tuple(EquivariantMap(order_in, order_out, blocks, source) for blocks in partitions)
+
+
+@lru_cache(maxsize=64)
+def adjacency_maps(
+    order_in: int, order_out: int, source: Source, matrix: MatrixClass = SIMPLE, channel: int = 0
+) -> tuple[EquivariantMap, ...]:
+    """The equivariant maps of T (x) A that are linear in T: all of them, each once, without those that vanish.
+
+    The axes of A are the last two of ``order_in``. Contractions and elementwise products are among them.
+
+    >>> len(adjacency_maps(3, 0, "TA")), len(adjacency_maps(4, 1, "TA"))
+    (2, 21)
+    """
+    u, v = order_in - 2, order_in - 1
+    swap = {u: v, v: u} if not matrix.directed else {}
+    found: dict[tuple[tuple[int, ...], ...], EquivariantMap] = {}
+    for blocks in set_partitions(range(order_in + order_out)):
+        if not matrix.self_loops and any(u in block and v in block for block in blocks):
+            continue
+        image = tuple(sorted(tuple(sorted(swap.get(a, a) for a in block)) for block in blocks))
+        key = min(tuple(sorted(blocks)), image)
+        found.setdefault(key, EquivariantMap(order_in, order_out, blocks, source, channel))
+    return tuple(found.values())

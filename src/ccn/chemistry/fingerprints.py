@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from ccn.chemistry.descriptors import DESCRIPTORS, descriptor_row
 from ccn.errors import CCNError, ConfigurationError, GraphError
 
-__all__ = ["COLUMNS", "FINGERPRINTS", "Fingerprint", "columns_of", "fingerprint_row", "molecule_columns"]
+__all__ = [
+    "COLUMNS",
+    "FINGERPRINTS",
+    "Fingerprint",
+    "columns_of",
+    "fingerprint_row",
+    "molecule_columns",
+    "morgan_parts",
+]
 
 COLUMNS = "columns"
 """The name, beside those of :data:`FINGERPRINTS`, of the numeric columns of a table."""
@@ -44,6 +52,26 @@ def _morgan(mol: Any) -> NDArray[Any]:
     """Counts of circular substructures up to radius 2, folded into 1,024 columns."""
     counts = _morgan_generator().GetCountFingerprintAsNumPy(mol)
     return np.asarray(np.minimum(counts, 255), dtype=np.uint8)
+
+
+def morgan_parts(mol: Any) -> dict[int, list[list[int]]]:
+    """For each column of the Morgan fingerprint that counts something, the atoms of every substructure it counts.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> sorted(morgan_parts(Chem.MolFromSmiles("CCO")).values())
+        [[[0]], [[0, 1]], [[0, 1, 2]], [[1]], [[1, 2]], [[2]]]
+    """
+    from rdkit.Chem import GetDistanceMatrix, rdFingerprintGenerator
+
+    found = rdFingerprintGenerator.AdditionalOutput()
+    found.AllocateBitInfoMap()
+    _morgan_generator().GetCountFingerprint(mol, additionalOutput=found)
+    distance = GetDistanceMatrix(mol)
+    return {
+        bit: [np.flatnonzero(distance[atom] <= radius).tolist() for atom, radius in places]
+        for bit, places in found.GetBitInfoMap().items()
+    }
 
 
 def _avalon(mol: Any) -> NDArray[Any]:

@@ -9,19 +9,20 @@ under its name if files that mention it are to be read back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccn.chemistry.fingerprints import FINGERPRINTS, molecule_columns
+from ccn.chemistry.records import HYBRIDISATIONS, ORDERS, Records, decode
 from ccn.errors import ConfigurationError, GraphError
 
-__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "molecule_features"]
+__all__ = ["BOND_ORDERS", "ELEMENTS", "SETS", "MoleculeFeatures", "Property", "Tables", "molecule_features"]
 
 ELEMENTS = ("C", "N", "O", "S", "F", "Cl", "Br", "I", "P", "B", "Si", "Se", "H")
 """Elements with their own column; one more column stands for any other."""
@@ -32,6 +33,7 @@ BOND_ORDERS = (1.0, 2.0, 3.0, 1.5)
 _DENSE = 256  # atoms up to which a matrix of all pairs is quicker than a list of bonds
 _CIP_STEPS = 100_000  # more are needed by symmetrical cages, whose labels would take seconds
 _KEPT = 4096  # rows cached; one-hot sets need a few hundred
+_Arrays = tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,11 @@ class Property:
         values: one column per value, one-hot. Without them there is one column, the value as a number.
         other: a further column for values not listed; without it such a value is all zeros.
         perceived: it can only be read after RDKit has perceived rings, aromaticity and hydrogens.
+
+    Example:
+        >>> charge = Property("charge", "GetFormalCharge", values=(-1, 0, 1))
+        >>> charge.columns, charge.row(1)
+        (('charge=-1', 'charge=0', 'charge=1', 'charge=other'), [0.0, 0.0, 1.0, 0.0])
     """
 
     name: str
@@ -97,12 +104,41 @@ class _Rows(dict[tuple[Any, ...], bytes]):
         return np.frombuffer(joined, dtype=self.dtype).reshape(len(things), self.width).copy()
 
 
+class Tables(NamedTuple):
+    """What :meth:`MoleculeFeatures.arrays` gives, of many molecules one after another.
+
+    Attributes:
+        atoms, bonds: (molecules,) how many each has.
+        pairs, features, edge_features: (all bonds, 2), (all atoms, width), (all bonds, width).
+    """
+
+    atoms: NDArray[np.int64]
+    bonds: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    features: NDArray[Any]
+    edge_features: NDArray[Any]
+
+    @classmethod
+    def of(cls, found: Sequence[_Arrays]) -> Tables:
+        """From the arrays of at least one molecule."""
+        features, pairs, edges = zip(*found, strict=True)
+        atoms, bonds = (np.array([len(a) for a in of], dtype=np.int64) for of in (features, pairs))
+        return cls(atoms, bonds, *(np.concatenate(of) for of in (pairs, features, edges)))
+
+    def split(self) -> Iterator[_Arrays]:
+        """The arrays of each molecule."""
+        atoms, bonds = (np.cumsum(counts)[:-1] for counts in (self.atoms, self.bonds))
+        cut = (np.split(a, at) for a, at in ((self.features, atoms), (self.pairs, bonds), (self.edge_features, bonds)))
+        return zip(*cut, strict=True)
+
+
 @dataclass(frozen=True)
 class MoleculeFeatures:
     """A set of properties of atoms and bonds; ``hydrogens=True`` makes all hydrogens vertices.
 
     Without properties of bonds, edges have no features, and molecules are read faster. ``fingerprints`` names features
-    of the molecule as a whole (:data:`ccn.chemistry.fingerprints.FINGERPRINTS`).
+    of the molecule as a whole (:data:`ccn.chemistry.fingerprints.FINGERPRINTS`). With ``groups`` graphs also know
+    which vertices belong to which functional groups (:data:`ccn.chemistry.groups.GROUPS`), for the scheme of that name.
 
     Example:
         >>> from rdkit import Chem
@@ -116,6 +152,7 @@ class MoleculeFeatures:
     bond: tuple[Property, ...]
     hydrogens: bool = False
     fingerprints: tuple[str, ...] = ()
+    groups: bool = False
 
     def __post_init__(self) -> None:
         if not self.atom:
@@ -139,7 +176,12 @@ class MoleculeFeatures:
     @property
     def perceived(self) -> bool:
         """Whether anything is read that RDKit must perceive first."""
-        return self.hydrogens or bool(self.fingerprints) or any(p.perceived for p in (*self.atom, *self.bond))
+        return (
+            self.hydrogens
+            or self.groups
+            or bool(self.fingerprints)
+            or any(p.perceived for p in (*self.atom, *self.bond))
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The name and the columns as plain JSON values; :func:`molecule_features` is the inverse."""
@@ -166,7 +208,7 @@ class MoleculeFeatures:
 
         return AddHs(mol)
 
-    def arrays(self, mol: Any) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
+    def arrays(self, mol: Any) -> _Arrays:
         """Features (atoms, width), edges (bonds, 2) and edge features (bonds, width) of an RDKit molecule.
 
         Atoms and bonds are in RDKit's order, every bond once; bonds without properties may be in another. Where all
@@ -190,6 +232,56 @@ class MoleculeFeatures:
                 "sanitise it with rdkit.Chem.SanitizeMol first"
             ) from None
         return features, np.array(pairs, dtype=np.int64).reshape(-1, 2), edge_features
+
+    def _records(self) -> list[_Record | None]:
+        return [*(_ATOM_RECORDS.get(p.read) for p in self.atom), *(_BOND_RECORDS.get(p.read) for p in self.bond)]
+
+    @property
+    def stored(self) -> bool:
+        """Whether :meth:`tables` gives the properties; not where one of them is your own, with its own function."""
+        return None not in self._records()
+
+    @property
+    def stereo(self) -> bool:
+        """Whether anything may be read that RDKit only knows once it has looked at the stereochemistry."""
+        return any(found is None or found.known is not None for found in self._records())
+
+    def tables(self, stored: Sequence[bytes], molecule: Callable[[int], Any]) -> Tables:
+        """The same as :meth:`arrays` of many molecules, from their records (:mod:`ccn.chemistry.records`).
+
+        All properties are :attr:`stored`. ``molecule(i)`` is molecule i; it is asked for what is not in its record.
+
+        Example:
+            >>> from rdkit import Chem
+            >>> mols = [Chem.MolFromSmiles(smiles) for smiles in ("CO", "C#N")]
+            >>> made = molecule_features("compact").tables([mol.ToBinary(0) for mol in mols], mols.__getitem__)
+            >>> made.features.shape, made.pairs.tolist(), made.edge_features.tolist()
+            ((4, 43), [[0, 1], [0, 1]], [[1.0], [3.0]])
+        """
+        records = decode(stored)
+        where = np.flatnonzero(records.decoded)
+
+        def asked(things: str, counts: NDArray[np.int64], at: NDArray[np.int64]) -> list[Any]:
+            """The atoms or bonds of these numbers among all."""
+            start = np.cumsum(counts) - counts
+            of = np.searchsorted(start, at, side="right") - 1
+            return [
+                getattr(molecule(i), f"Get{things}WithIdx")(k)
+                for i, k in zip(where[of].tolist(), (at - start[of]).tolist(), strict=True)
+            ]
+
+        total = int(records.atoms.sum()), int(records.bonds.sum())
+        features = _columns(self.atom, _ATOM_RECORDS, records, total[0], partial(asked, "Atom", records.atoms))
+        edges = _columns(self.bond, _BOND_RECORDS, records, total[1], partial(asked, "Bond", records.bonds))
+        pairs = records.pairs
+        if not self.bond:  # in the order of the adjacency matrix
+            pairs, of = np.sort(pairs, axis=1), np.repeat(np.arange(len(where)), records.bonds)
+            pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0], of))]
+        made = Tables(records.atoms, records.bonds, pairs, features, edges)
+        if records.decoded.all():
+            return made
+        rest = made.split()
+        return Tables.of([next(rest) if ok else self.arrays(molecule(i)) for i, ok in enumerate(records.decoded)])
 
 
 def _edges(mol: Any) -> NDArray[np.int64]:
@@ -247,6 +339,77 @@ def _has_isotope(atom: Any) -> Any:
     return atom.GetIsotope() > 0
 
 
+class _Record(NamedTuple):
+    """Where the records hold a property: in which array, and the value that a number in it stands for.
+
+    Values of numbers above ``known`` must be asked for.
+    """
+
+    array: str
+    value: Callable[[int], Any]
+    known: int | None = None
+
+
+def _symbol(number: int) -> Any:
+    from rdkit.Chem import GetPeriodicTable
+
+    return GetPeriodicTable().GetElementSymbol(number)
+
+
+_ATOM_RECORDS: dict[Any, _Record] = {
+    "GetSymbol": _Record("number", _symbol),
+    "GetAtomicNum": _Record("number", int),
+    "GetDegree": _Record("degree", int),
+    "GetFormalCharge": _Record("charge", int),
+    "GetIsAromatic": _Record("aromatic", bool),
+    "IsInRing": _Record("ring", bool),
+    _hydrogens: _Record("hydrogens", int),
+    _hybridisation: _Record("hybridisation", HYBRIDISATIONS.__getitem__),
+    _ring_size: _Record("ring", lambda size: size if size < 8 else "8+"),
+    _has_isotope: _Record("isotope", bool),
+    _chirality: _Record("chiral", lambda tag: "", known=0),
+}
+_BOND_RECORDS: dict[Any, _Record] = {
+    "GetBondTypeAsDouble": _Record("order", ORDERS.__getitem__),
+    "GetIsConjugated": _Record("conjugated", bool),
+    "IsInRing": _Record("bond_ring", bool),
+    _stereo: _Record("stereo", lambda tag: 0.0, known=1),
+}
+
+
+@lru_cache(maxsize=_KEPT)
+def _recorded(p: Property, value: Callable[[int], Any], number: int) -> list[float]:
+    """The columns of the value that a number stands for."""
+    return p.row(value(number))
+
+
+def _columns(
+    properties: Sequence[Property],
+    places: Mapping[Any, _Record],
+    records: Records,
+    total: int,
+    asked: Callable[[NDArray[np.int64]], list[Any]],
+) -> NDArray[Any]:
+    """(total, width) the columns of the properties; ``asked`` gives the atoms or bonds of some numbers."""
+    rows, left = _Rows(properties), 0
+    out = np.zeros((total, rows.width), dtype=rows.dtype)
+    for p, read in zip(properties, rows.readers, strict=True) if total else ():
+        array, value, known = places[p.read]
+        numbers, right = getattr(records, array), left + len(p.columns)
+        least = int(numbers.min(initial=0))
+        present = np.flatnonzero(np.bincount(numbers - least)) + least
+        table = np.zeros((int(present.max(initial=0)) - least + 1, right - left), dtype=rows.dtype)
+        for number in present.tolist():
+            if known is None or number <= known:
+                table[number - least] = _recorded(p, value, number)
+        out[:, left:right] = table[numbers - least]
+        if known is not None and present.max(initial=0) > known:
+            at = np.flatnonzero(numbers > known)
+            out[at, left:right] = [p.row(read(thing)) for thing in asked(at)]
+        left = right
+    return out
+
+
 _YES = (True,)
 _ATOM = (
     Property("element", "GetSymbol", ELEMENTS),
@@ -301,14 +464,17 @@ SETS: dict[str, MoleculeFeatures] = {
 """The sets that have a name."""
 
 
+_GROUPS = "groups"
+
+
 def molecule_features(
     name: str | Mapping[str, Any] | MoleculeFeatures = "element", hydrogens: bool = False
 ) -> MoleculeFeatures:
     """The molecule features of this name, those written as this JSON object, or those given.
 
     ``hydrogens=True`` makes hydrogens vertices. A name may add features of the molecule as a whole:
-    ``element+morgan+descriptors``. A JSON object lists its columns; an error if the set of that name has other columns
-    now, since a model trained on them cannot be used.
+    ``element+morgan+descriptors``; ``+groups`` adds marks of functional groups. A JSON object lists its columns; an
+    error if the set of that name has other columns now, since a model trained on them cannot be used.
 
     Example:
         >>> molecule_features("element").vertex_names[:3]
@@ -318,14 +484,15 @@ def molecule_features(
     key = data.get("name") if data else name
     base, *added = key.split("+") if isinstance(key, str) else [""]
     features = SETS.get(base) if isinstance(key, str) else key
-    known = set(added) <= set(FINGERPRINTS) and len(set(added)) == len(added)
+    known = set(added) <= {*FINGERPRINTS, _GROUPS} and len(set(added)) == len(added)
     if not isinstance(features, MoleculeFeatures) or not known:
         raise ConfigurationError(
             f"molecule features {key!r}: choose from {', '.join(SETS)}, with features of the molecule added once each "
             f"if wanted ({', '.join(f'+{name}' for name in FINGERPRINTS)}), or give a ccn.features.MoleculeFeatures"
         )
     if added:
-        features = replace(features, name=str(key), fingerprints=tuple(added))
+        whole = tuple(name for name in added if name != _GROUPS)
+        features = replace(features, name=str(key), fingerprints=whole, groups=_GROUPS in added)
     now = features.to_json()
     for what in ("vertex_names", "edge_names", "fingerprints"):
         if what in data and data[what] != now[what]:

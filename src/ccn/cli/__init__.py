@@ -16,16 +16,22 @@ from cyclopts import App, CycloptsError, UnusedCliTokensError
 from ccn.cli.contractions import contractions
 from ccn.cli.data import data
 from ccn.cli.demo import demo
+from ccn.cli.draw import draw
 from ccn.cli.embed import embed
 from ccn.cli.evaluate import evaluate
+from ccn.cli.explain import explain
+from ccn.cli.expressivity import expressivity
 from ccn.cli.info import info
 from ccn.cli.options import quoted, with_flags
 from ccn.cli.predict import predict
+from ccn.cli.report import report
 from ccn.cli.reproduce import reproduce
+from ccn.cli.serve import serve
 from ccn.cli.show import printable
 from ccn.cli.table import table
 from ccn.cli.train import train
 from ccn.cli.tune import tune
+from ccn.cli.warmup import warmup
 from ccn.errors import CCNError
 from ccn.progress import say
 from ccn.version import __version__
@@ -43,7 +49,11 @@ or a file, 2 usage error, 3 internal error, 130 interrupted. With --debug an err
     version=__version__,
     version_flags=["--version"],
 )
-for _verb in (train, predict, evaluate, tune, embed, info, data, contractions, reproduce, table, demo):
+_VERBS = (
+    *(train, predict, explain, evaluate, report, serve, tune, embed, info),
+    *(data, expressivity, draw, contractions, reproduce, table, demo, warmup),
+)
+for _verb in _VERBS:
     app.command(_verb)
 for _place, _name in enumerate(name for name in app if not name.startswith("-")):
     app[_name].sort_key = _place  # the order of the help

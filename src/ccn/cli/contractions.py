@@ -10,6 +10,8 @@ from ccn.errors import ConfigurationError
 
 __all__ = ["contractions"]
 
+_MOST_ORDER = 12
+
 
 def contractions(
     *,
@@ -36,8 +38,9 @@ def contractions(
         directed: A need not be symmetric.
         self_loops: A may have a diagonal.
     """
-    if order < 0 or (order_out is not None and order_out < 0):
-        raise ConfigurationError("--order and --order-out must not be negative")
+    for flag, value in (("--order", order), ("--order-out", order_out)):
+        if value is not None and not 0 <= value <= _MOST_ORDER:
+            raise ConfigurationError(f"{flag} {value}: give 0 to {_MOST_ORDER}")
     source: Source = "TA" if adjacency else "T"
     matrix = MatrixClass(directed, self_loops)
     listed = enumerate_contractions(order + (3 if adjacency else 1), order if order_out is None else order_out, source)

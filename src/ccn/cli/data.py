@@ -1,4 +1,4 @@
-"""``ccn data``: list the data sets, describe one or a file, fetch one."""
+"""``ccn data``: list the data sets, describe one or a file, fetch one, find cliffs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
     _Flags = flags_of(_SECTIONS, without=("class_weight", "replicates", "vertices"), consume_multiple=True)
 
-data = App(name="data", help="List data sets, describe one or a file, fetch one.")
+data = App(name="data", help="List data sets, describe one or a file, fetch one, find activity cliffs.")
 
 
 @data.command(name="list")
@@ -105,12 +105,14 @@ def info(
     energies: Literal["atomisation", "total"] | None = None,
     graphs: int = 6,
     output: Annotated[Path | None, Output] = None,
+    html: Path | None = None,
     json: Json = False,
     flags: _Flags | None = None,
 ) -> None:
     """Describe a data set or a file: statistics, invalid rows, a picture of a few graphs.
 
-    For example, `ccn data info MUTAG`, or `ccn data info molecules.csv --target activity -o report`.
+    For example, `ccn data info MUTAG`, `ccn data info molecules.csv --target activity -o report`, or
+    `ccn data info molecules.csv --html page.html`.
 
     Invalid rows are dropped; the last line says how many and why, and dropped.csv lists them.
 
@@ -120,6 +122,8 @@ def info(
         graphs: Number of graphs to draw.
         output: Folder for a PNG and dropped.csv; by default the terminal shows the picture and dropped.csv, if there is
             need of it, is written to the current folder.
+        html: Also write a page to this file: molecules, the distribution of each target, repeated molecules whose
+            targets disagree, salts, and cliffs. Its figures are written to figures/ beside it.
     """
     from ccn.datasets import load
     from ccn.datasets.dataset import summary
@@ -136,8 +140,12 @@ def info(
         picture = draw(found, spread(found, max(1, graphs)), output / f"{found.name}.png")
     if found.dropped or found.noted:
         dropped = found.write_dropped((output or Path()) / "dropped.csv")
+    if html is not None:
+        from ccn.reports.report import write_data_page
+
+        write_data_page(found, html)
     if json:
-        print_json(_json(found) | {"picture": picture and str(picture)})
+        print_json(_json(found) | {"picture": picture and str(picture), "page": html and str(html)})
         return
     _show(found)
     if picture is not None:
@@ -148,8 +156,77 @@ def info(
 
         shown = [Text(printable(sketch(found, i))) for i in spread(found, min(graphs, 3))]
         console().print(Columns(shown, padding=(0, 4)))
+    if html is not None:
+        print(f"page: {html}")
     invalid = printable(summary(found.dropped, found.noted))
     print(f"{len(found):,} graphs; {invalid}" + (f"; see {dropped}" if dropped else ""))
+
+
+@data.command
+def cliffs(
+    source: str,
+    /,
+    *,
+    output: Annotated[Path | None, Output] = None,
+    similarity: float = 0.7,
+    apart: float | None = None,
+    most: int = 10,
+    json: Json = False,
+    flags: _Flags | None = None,
+) -> None:
+    """Find activity cliffs: similar molecules whose values differ strongly, with the differences marked on both.
+
+    For example, `ccn data cliffs molecules.csv --target activity -o cliffs.html`.
+
+    Such pairs are errors of measurement or of transcription, or what there is to learn. Similarity is Tanimoto's of
+    counted Morgan fingerprints of radius 2; the steepest pairs come first: the difference over 1 - similarity.
+
+    Args:
+        source: The path of a table of molecules, or a name that `ccn data list` shows.
+        output: Page to write, .html; without it the pairs are printed.
+        similarity: Least similarity of a pair, from 0 to 1.
+        apart: Least difference of a pair; by default one standard deviation, or another class.
+        most: Number of pairs.
+    """
+    from ccn.datasets import load
+    from ccn.errors import ConfigurationError
+    from ccn.explain.neighbours import cliffs as found_in
+    from ccn.explain.writing import cliffs_page
+    from ccn.files import write_atomically
+    from ccn.runs.config import with_none
+
+    if output is not None and output.suffix.lower() != ".html":
+        raise ConfigurationError(f"{output}: cliffs are drawn on an .html page; rename the output")
+    if most < 1:
+        raise ConfigurationError(f"--most {most}: give at least 1")
+    options = given(_SECTIONS, flags).get("data", {})
+    found = load(source, **{key: v for key, v in with_none(source, options).items() if v is not None})
+    if found.smiles is None or not found.target_names:
+        raise ConfigurationError(f"{source}: cliffs need molecules with a target; name it with --target")
+    name, names = found.target_names[0], [str(c) for c in found.classes]
+    pairs = found_in(
+        list(found.smiles),
+        found.targets[:, 0],
+        similarity=similarity,
+        apart=(0.5 if names else None) if apart is None else apart,
+        most=most,
+    )
+    if json:
+        print_json([asdict(pair) for pair in pairs])
+        return
+    if output is not None:
+        write_atomically(output, cliffs_page(pairs, f"Activity cliffs of {name}", names).encode())
+        print(printable(f"{len(pairs)} pairs of {found.name}; written to {output}"))
+        return
+    rows = [
+        [f"{p.similarity:.2f}", *(x for s, y in zip(p.smiles, p.values, strict=True) for x in (s, _value(y, names)))]
+        for p in pairs
+    ]
+    table(f"Activity cliffs of {name}", ["similarity", "first", name, "second", name], rows, {"first", "second"})
+
+
+def _value(y: float, names: list[str]) -> str:
+    return names[int(y)] if names else f"{y:.4g}"
 
 
 def _targets(found: Dataset) -> list[dict[str, Any]]:
@@ -159,7 +236,7 @@ def _targets(found: Dataset) -> list[dict[str, Any]]:
     statistics: dict[str, Any] = {"mean": np.mean, "deviation": partial(np.std, ddof=1), "min": np.min, "max": np.max}
     rows = []
     units = found.units or ("",) * len(found.target_names)
-    for name, unit, column in zip(found.target_names, units, found.targets.T, strict=True):
+    for name, unit, column in zip(found.target_names, units, np.asarray(found.targets).T, strict=True):
         known = column[~np.isnan(column)]
         values = {key: float(of(known)) if len(known) > 1 else None for key, of in statistics.items()}
         rows.append({"name": name, "unit": unit, **values, "missing": len(column) - len(known)})

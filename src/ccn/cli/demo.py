@@ -30,6 +30,7 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
     from ccn.cli.show import say, table
     from ccn.files import write_atomically
     from ccn.reports.markup import csv_text
+    from ccn.reports.report import write_report
     from ccn.runs.config import check_folder, resolve
     from ccn.runs.predict import Options, predict_file
     from ccn.runs.train import train_run
@@ -56,6 +57,7 @@ def demo(*, output: Annotated[Path, Output] = Path("ccn-demo"), epochs: int = 40
     rows = [[r["name"], r["smiles"], f"{100 * float(r['class_prob_1']):.0f} %"] for r in _rows(predicted)]
     table("Three new molecules", ["molecule", "SMILES", "mutagenic"], rows)
     print(f"model: {output / 'model.safetensors'}; more: ccn predict {output} FILE -o out.csv")
+    print(f"report, to open in a browser: {write_report(output)}")
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -37,11 +37,12 @@ def evaluate(
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.learning.model_file import load
+    from ccn.progress import progress
     from ccn.reports.summary import metrics_rows, overlap_text
     from ccn.runs.evaluate import evaluate_on
     from ccn.training.execution import torch_device, torch_threads
 
-    with torch_threads(threads):
+    with torch_threads(threads), progress("evaluating", shown=not (quiet or json)) as tell:
         data, found = evaluate_on(
             load(model).to(torch_device(device)),
             source,
@@ -50,6 +51,7 @@ def evaluate(
             sheet=sheet,
             level=interval,
             strict=strict,
+            say=lambda line: tell(0, line),
         )
     if json:
         print_json({"model": str(model), "data": data.name, **found})

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from ccn.cli.options import Json, ModelPath
 from ccn.errors import FileError
 
 __all__ = ["info"]
 
+Contractions = Annotated[bool, Parameter(help="Show which contractions the networks use.", negative="")]
 
-def info(model: ModelPath, /, *, json: Json = False) -> None:
+
+def info(model: ModelPath, /, *, json: Json = False, contractions: Contractions = False) -> None:
     """Show what a model predicts, from what, its metrics and how it was made.
 
-    For example, `ccn info run`, or `ccn info model.safetensors --json`.
+    For example, `ccn info run`, or `ccn info model.safetensors --json`. With `--contractions` also which contractions
+    its networks use at each level: the share of each in the strength of all, in the mean over members. Train with
+    `--contraction-penalty 0.001` to let those fade that are not needed.
     """
     from ccn.cli.show import print_json, table
     from ccn.learning.model_file import describe
@@ -34,6 +40,26 @@ def info(model: ModelPath, /, *, json: Json = False) -> None:
     table(str(model), ["", ""], [[k, v] for k, v in rows.items() if v])
     if metrics[1]:
         table("Metrics", *metrics)
+    if contractions:
+        for title, rows_of in _shares(model):
+            table(title, ["contraction", "share"], rows_of)
+
+
+def _shares(model: ModelPath) -> list[tuple[str, list[list[str]]]]:
+    """For each level of the networks of a model the contractions, strongest first, with their shares."""
+    from ccn.learning.model_file import load
+    from ccn.models import CCN
+
+    nets = [net for net in getattr(load(model).fitted, "networks", ()) if isinstance(net, CCN)]
+    if not nets:
+        raise FileError(f"{model}: it has no covariant network of its own, and so no contractions")
+    out = []
+    for number, levels in enumerate(zip(*(net.contraction_shares() for net in nets), strict=True), start=1):
+        mean = {name: sum(level[name] for level in levels) / len(levels) for name in levels[0]}
+        ordered = sorted(mean.items(), key=lambda pair: -pair[1])
+        title = f"Level {number}" if number <= len(nets[0].layers) else "Root"
+        out.append((title, [[name, f"{100 * share:.1f} %"] for name, share in ordered]))
+    return out
 
 
 def _rows(found: Mapping[str, Any]) -> dict[str, str]:

@@ -60,6 +60,15 @@ ALL_SECTIONS: dict[str, type] = {**RUN_SECTIONS, **SECTIONS}
 _TITLES = {"data": "Columns", "splitting": "Splits"}
 
 
+class _NotGiven:
+    """Lets a flag be None, which its type does not say, where pydantic is imported and cyclopts validates with it."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.any_schema()
+
+
 def flags_of(sections: Mapping[str, type], *, without: Collection[str] = (), **how: Any) -> Any:
     """A dataclass with a flag for every setting of some sections, in one group of the help per section."""
     made = []
@@ -72,7 +81,9 @@ def flags_of(sections: Mapping[str, type], *, without: Collection[str] = (), **h
                 continue
             typed, more = _flag(hints[f.name]), how if hints[f.name] == tuple[str, ...] else {}
             flag = Parameter(name=names, help=f.metadata["help"], group=group, **more)
-            made.append((f.name, Annotated[typed, flag], None))  # without | None, for which ``none`` would be read
+            made.append(
+                (f.name, Annotated[typed, flag, _NotGiven()], None)
+            )  # without | None, for which ``none`` would be read
     out = make_dataclass("Flags", made, frozen=True, kw_only=True)
     out.__module__ = __name__  # else cyclopts takes it for a built-in type
     return Annotated[out, Parameter(name="*")]
@@ -201,8 +212,10 @@ else:
 class Settings:
     """The options of ``train`` and ``tune``."""
 
-    recipe: Literal["default", "paper"] | None = None
-    """Settings that are not given: default, or paper for those of Kondor et al. (2018)."""
+    recipe: Literal["default", "paper", "authors"] | None = None
+    """Settings that are not given: default, paper for those of Kondor et al. (2018), or authors for those of their
+    code.
+    """
     config: Path | None = None
     """TOML file of settings, such as the config.toml of a run; flags take precedence."""
     seed: int | None = None

@@ -43,11 +43,11 @@ def reproduce(
     more time now.
 
     Args:
-        name: A table (kernels, hcep, qm9, expressivity, admet, cliffs), a data set, or all.
+        name: A table (kernels, hcep, qm9, folds, zinc, expressivity, admet, cliffs), a data set, or all.
         methods: Comma-separated methods, or one by one; by default those of the table.
         splits: A number of splits (10), a range (0-4; split 0 alone is 0-0) or a list (0,3,5); by default the paper's.
-            Small data sets can have more (100), which `ccn table kernels-more` shows. Of admet and cliffs a split is a
-            seed, by default five.
+            Small data sets can have more (100), which `ccn table kernels-more` shows. Of zinc, admet and
+            cliffs a split is a seed, by default four or five; folds are those that others have published.
         time_limit_per_cell: Seconds after which a cell is stopped and recorded as timed out.
         processes: Cells that run at the same time, one per process.
         threads: Torch threads per cell; with more than one, the last digits may vary.

@@ -62,9 +62,12 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
 
     shown = any(head)
     made = Table(show_header=shown)
+    widths = [max(map(len, [name, *(row[i] for row in rows)])) for i, name in enumerate(head)]
+    narrow = sum(widths) + 3 * len(widths) + 1 > console().width
     for i, name in enumerate(head):
         to_left = name in left if left is not None else i == 0 or not shown
-        made.add_column(printable(name), justify="left" if to_left else "right", overflow="fold")
+        words = name.replace(" ", "\n") if narrow and name not in (left or ()) else name  # not in the middle of a word
+        made.add_column(printable(words), justify="left" if to_left else "right", overflow="fold")
     for row in rows:
         made.add_row(*map(printable, row))
     if title:

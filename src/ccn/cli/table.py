@@ -28,8 +28,9 @@ def table(
     For example, `ccn table kernels`, or `ccn table all --update docs/results.md`.
 
     Args:
-        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, expressivity,
-            admet, cliffs, cliffs-only (rows on activity cliffs), all, or a data set for the table that it is in.
+        name: kernels, kernels-more (splits beyond ten), hcep, qm9 (scaled MAE), qm9-rmse, qm9-units, folds, zinc,
+            expressivity, admet, cliffs, cliffs-only (rows on activity cliffs), all, or a data set for the table that it
+            is in.
         results: Folder of the records.
         format: By default that of the output's suffix (.md, .tex, .csv, .png), else Markdown. csv has one line per
             figure.

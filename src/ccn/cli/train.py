@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,8 +26,10 @@ def train(
     method: Annotated[str | None, Parameter(help=_METHODS)] = None,
     budget: Annotated[Literal["fast", "normal", "best"] | None, Parameter(help=_BUDGET)] = None,
     start: Annotated[Path | None, Parameter(name="--from")] = None,
+    cluster: str | None = None,
     checkpoint_every: float = 30.0,
     tensorboard: Flag = False,
+    report: bool = True,
     settings: Settings = Settings(),
 ) -> None:
     """Train a model on molecules or a data set; everything about the run goes into one folder.
@@ -43,12 +46,16 @@ def train(
         output: Folder for the run; it must be new, unless --resume or --overwrite is given.
         start: Fine-tune this model of a network, such as of --method ccn, a file or the folder of a run: its method,
             inputs and settings, at a tenth of its learning rate.
+        cluster: Address of a Dask scheduler, such as tcp://host:8786, whose workers fit the folds and members of auto;
+            local starts one here. The model is the same as without; needs pip install 'ccn[cluster]'.
         checkpoint_every: Seconds between checkpoints; the first comes after 10 seconds at the latest.
         tensorboard: Also write a TensorBoard log.
+        report: Write report.html at the end, a page to open in a browser; `ccn report` writes it later.
     """
     from ccn.cli.show import coverage, print_json, say, table
     from ccn.engine.memory import keep_freed_memory
     from ccn.reports.summary import crossed_rows, leaderboard_rows, metrics_rows, overlap_text
+    from ccn.reports.trust import trust_text, words_rows
     from ccn.runs.train import train_run
     from ccn.training.execution import Execution, is_first
 
@@ -66,14 +73,15 @@ def train(
             tensorboard=tensorboard,
             verbose=first and not settings.quiet,
         )
-        done = train_run(config, output, execution, tell)
+        done = train_run(config, output, execution, tell, cluster=cluster)
     except KeyboardInterrupt:
         tell(f"interrupted; resume with: ccn train --output {output} --resume")
         raise
     if not first:
         return
+    page = _report(output, tell) if report else None
     if settings.json:
-        print_json({"folder": str(output), **done.metrics})
+        print_json({"folder": str(output), "report": page and str(page), **done.metrics})
     elif not settings.quiet:
         overlap = done.metrics["overlap"] or {}
         if crossed := done.metrics.get("cross_validation"):
@@ -87,4 +95,21 @@ def train(
             if "without" in same:
                 print(overlap_text(same, done.metrics["graphs"][part], f"{part} "))
         coverage(done.metrics.get("interval"))
-        print(f"saved in {output}: model.safetensors, report.md and more; next: ccn predict {output} FILE -o out.csv")
+        if trust := done.metrics.get("trust"):
+            table("Error by distance to the training molecules", *words_rows(trust), {"", "distance"})
+            print(trust_text(trust))
+        print(f"saved in {output}: model.safetensors and more; next: ccn predict {output} FILE -o out.csv")
+        if page is not None:
+            print(f"report: {page}")
+
+
+def _report(folder: Path, tell: Callable[[str], None]) -> Path | None:
+    """The report; None, and a message, if it cannot be written, since the run is complete without it."""
+    from ccn.errors import CCNError
+    from ccn.reports.report import write_report
+
+    try:
+        return write_report(folder)
+    except (CCNError, OSError) as error:
+        tell(f"the run is complete, but it has no report ({error}); to try again: ccn report {folder}")
+        return None

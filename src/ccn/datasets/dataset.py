@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from ccn.datasets.columns import Strings, Task
 from ccn.errors import DataError
 from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Ragged
 
 if TYPE_CHECKING:
     import networkx
@@ -41,7 +42,7 @@ __all__ = [
 
 STRINGS = ("smiles", "canonical", "ids", "groups", "splits")
 """The fields of a data set that hold one string per graph, or None."""
-ARRAYS = ("targets", "bounds", "weights", "rows")
+ARRAYS = ("targets", "bounds", "auxiliary", "weights", "rows")
 """The fields that are arrays with one row per graph, or None."""
 NOT_A_NUMBER = "not a number in a target column"
 CONTRADICTION = "duplicate with another target"
@@ -57,6 +58,10 @@ class Remark:
         row: the row's number, counted from 1 without the header.
         value: the cell or the row.
         reason: what is wrong or unusual.
+
+    Example:
+        >>> print(Remark(row=7, value="C1CC", reason="not a SMILES"))
+        row 7: not a SMILES ('C1CC')
     """
 
     row: int
@@ -91,7 +96,14 @@ def summary(dropped: Sequence[Remark], noted: Sequence[Remark] = ()) -> str:
 
 @dataclass(frozen=True)
 class Statistics:
-    """The size and content of a data set; an undirected edge counts once."""
+    """The size and content of a data set; an undirected edge counts once.
+
+    Example:
+        >>> import ccn
+        >>> found = ccn.datasets.load("MUTAG").statistics()
+        >>> found.graphs, found.largest, found.classes
+        (188, 28, {'-1': 63, '1': 125})
+    """
 
     graphs: int
     vertices: int
@@ -119,7 +131,9 @@ class Dataset:
 
     Attributes:
         graphs: the graphs; whatever ccn reads is a :class:`ccn.Pack`.
-        targets: (graphs, targets); NaN where missing. A class is its number in ``classes``.
+        targets: (graphs, targets); NaN where missing. A class is its number in ``classes``. Targets of vertices or of
+            edges are a :class:`ccn.graphs.ragged.Ragged`, a row for each.
+        per: ``graph``, ``vertex`` or ``edge``: what has targets.
         classes: of classification; shared by all targets.
         units: one per target, or none.
         smiles, ids, groups, splits: one string per graph, as written in the source, or None.
@@ -127,6 +141,9 @@ class Dataset:
         bounds: (graphs, targets, 2) the least and the largest value of targets that are known by a bound alone, such as
             >10; NaN for others. None without any. Such a target is missing in ``targets``, so that it is never taken
             for an exact value.
+        auxiliary: (graphs, columns) numbers, or labels beside classes, that are learned with the targets and not
+            predicted; NaN where missing. None without any.
+        auxiliary_names: of these columns.
         weights: (graphs,) or None.
         rows: (graphs,) the row of the source behind each graph, from 1, or None.
         dropped, noted: remarks on rows that were left out, and on rows that were kept.
@@ -134,11 +151,17 @@ class Dataset:
         replicates: the rows that were joined into one, if that was asked for (:mod:`ccn.datasets.replicates`).
         options: how it was read.
         note: printed with the data set.
+
+    Example:
+        >>> import ccn
+        >>> data = ccn.datasets.load("MUTAG")
+        >>> len(data), data.task, data.classes, data.subset(range(3)).targets.ravel().tolist()
+        (188, 'classification', (-1, 1), [1.0, 0.0, 0.0])
     """
 
     name: str
     graphs: Sequence[Graph]
-    targets: NDArray[np.float64]
+    targets: Any
     target_names: tuple[str, ...]
     task: Task
     classes: tuple[Any, ...] = ()
@@ -149,6 +172,8 @@ class Dataset:
     groups: Strings | None = None
     splits: Strings | None = None
     bounds: NDArray[np.float64] | None = None
+    auxiliary: NDArray[np.float64] | None = None
+    auxiliary_names: tuple[str, ...] = ()
     weights: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     dropped: tuple[Remark, ...] = ()
@@ -158,12 +183,13 @@ class Dataset:
     replicates: Replicates | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    per: Literal["graph", "vertex", "edge"] = "graph"
 
     def __len__(self) -> int:
         return len(self.graphs)
 
     def __getitem__(self, i: int) -> tuple[Graph, NDArray[np.float64]]:
-        return self.graphs[i], self.targets[i]
+        return self.graphs[i], self.targets[[i]] if isinstance(self.targets, Ragged) else self.targets[i]
 
     @property
     def pack(self) -> Pack:
@@ -175,7 +201,11 @@ class Dataset:
         chosen = np.asarray(indices)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
         strings = {name: value.select(chosen) for name in STRINGS if (value := getattr(self, name)) is not None}
-        arrays = {name: value[chosen] for name in ARRAYS if (value := getattr(self, name)) is not None}
+        arrays: dict[str, Any] = {
+            name: value.select(chosen) if isinstance(value, Ragged) else value[chosen]
+            for name in ARRAYS
+            if (value := getattr(self, name)) is not None
+        }
         return replace(self, graphs=self.pack.select(chosen), **strings, **arrays)
 
     def with_targets(self, names: Iterable[str]) -> Dataset:
@@ -187,14 +217,17 @@ class Dataset:
         columns = [self.target_names.index(name) for name in names]
         units = tuple(self.units[c] for c in columns) if self.units else ()
         bounds = None if self.bounds is None else self.bounds[:, columns]
-        return replace(self, targets=self.targets[:, columns], bounds=bounds, target_names=names, units=units)
+        own = self.targets
+        targets = own.columns(columns) if isinstance(own, Ragged) else own[:, columns]
+        return replace(self, targets=targets, bounds=bounds, target_names=names, units=units)
 
     def statistics(self) -> Statistics:
         """Counts of graphs, vertices and edges, and how often each class occurs over all targets."""
         pack, classes = self.pack, {}
         sizes = pack.sizes
         if self.task == "classification":
-            known = self.targets[~np.isnan(self.targets)].astype(np.int64)
+            values = np.asarray(self.targets)
+            known = values[~np.isnan(values)].astype(np.int64)
             counts = np.bincount(known, minlength=len(self.classes))
             classes = {str(c): int(k) for c, k in zip(self.classes, counts, strict=True)}
         return Statistics(
@@ -221,6 +254,8 @@ class Dataset:
             units = self.units or ("",) * len(self.target_names)
             named = [f"{t} ({u})" if u else t for t, u in zip(self.target_names, units, strict=True)]
             out += f", {'classes of' if self.task == 'classification' else 'targets'} {_some(named)}"
+        if self.per != "graph":
+            out += f" of {'vertices' if self.per == 'vertex' else 'edges'}"
         if self.note:
             out += f"; {self.note}"
         if self.dropped or self.noted:
@@ -248,8 +283,8 @@ class Dataset:
         from ccn.graphs.exchange import to_pyg
 
         out = [to_pyg(graph) for graph in self.graphs]
-        for data, target in zip(out, torch.from_numpy(self.targets.copy()), strict=True):
-            data.y = target[None]
+        for i, data in enumerate(out):
+            data.y = torch.from_numpy(self.targets[[i]])
             for name in ("x", "edge_attr", "y"):
                 if getattr(data, name, None) is not None:
                     data[name] = data[name].to(torch.get_default_dtype())
@@ -260,8 +295,10 @@ class Dataset:
         from ccn.graphs.exchange import to_networkx
 
         out = [to_networkx(graph) for graph in self.graphs]
-        for graph, target in zip(out, self.targets.tolist(), strict=True):
-            graph.graph.update(zip(self.target_names, target, strict=True))
+        for i, graph in enumerate(out):
+            columns = self.targets[[i]].T.tolist()
+            values = columns if self.per != "graph" else [column[0] for column in columns]
+            graph.graph.update(zip(self.target_names, values, strict=True))
         return out
 
 

@@ -9,7 +9,7 @@ and so are, for a harder test, all molecules of one scaffold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "allot",
     "canonical_smiles",
     "deal",
+    "fold_groups",
     "groups_of",
     "join_groups",
     "molecule_groups",
@@ -203,6 +204,39 @@ def scaffold_groups(molecules: Iterable[Any]) -> Int:
         str(MurckoScaffoldSmiles(mol=_parsed(row, given))) or "no ring"  # type: ignore[no-untyped-call]
         for row, given in enumerate(molecules)
     )
+
+
+def fold_groups(
+    canonical: Sequence[str] | None,
+    groups: Iterable[Any] | None = None,
+    *,
+    test: Int | None = None,
+    scaffolds: bool | None = None,
+) -> Int | None:
+    """(rows,) what folds of the training rows keep together, so that they are as hard as the test; None for nothing.
+
+    Args:
+        canonical: SMILES of the molecules, if they are any: spellings of one molecule are kept together, or scaffolds.
+        groups: of the rows, kept together too.
+        test: rows of the test part.
+        scaffolds: keep scaffolds together; by default where none of the test part is in another.
+
+    Example:
+        >>> fold_groups(["c1ccccc1C", "c1ccccc1O", "CC", "CC"]).tolist()
+        [0, 1, 2, 2]
+        >>> fold_groups(["c1ccccc1C", "c1ccccc1O", "CC", "CC"], test=[2, 3]).tolist()
+        [0, 0, 1, 1]
+    """
+    held = [] if groups is None else [groups_of(groups)]
+    if canonical is not None:
+        own = groups_of(canonical)
+        test = own[:0] if test is None else test
+        if scaffolds or (scaffolds is None and len(test)):
+            larger = scaffold_groups(text or "[*]" for text in canonical)  # empty where RDKit could not write it
+            if scaffolds or not np.isin(larger[test], np.delete(larger, test)).any():
+                own = larger
+        held.append(own)
+    return join_groups(*held) if held else None
 
 
 def _parsed(row: int, given: Any) -> Any:

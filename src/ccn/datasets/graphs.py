@@ -2,7 +2,9 @@
 
 A line of JSON is an object with ``edges`` and ``features`` (numbers per vertex), ``labels`` (one value per vertex,
 made one-hot) or ``n``; ``target`` is a number, a word, a list, or an object of names and values; ``edge_features``,
-``edge_labels``, ``weights``, ``id``, ``group`` and ``split`` are optional.
+``edge_labels``, ``weights``, ``id``, ``group`` and ``split`` are optional. Targets of vertices or of edges are a list
+each, null where one is missing, in place of ``target``: ``vertex_target`` or ``edge_target``, or an object of names
+and such lists.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +26,12 @@ from ccn.datasets.dataset import NOT_A_NUMBER, Dataset, Remark, shorten
 from ccn.datasets.tables import lines_table, name_of
 from ccn.errors import CCNError, DataError, GraphError
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Ragged, starts
 
 if TYPE_CHECKING:
     from ccn.graphs.graph import Graph
+
+Per = Literal["graph", "vertex", "edge"]
 
 __all__ = [
     "FOLDER_SUFFIXES",
@@ -39,6 +45,7 @@ __all__ = [
 
 FOLDER_SUFFIXES = (".graphml", ".gml")
 _TARGET = ("target", "targets", "y")
+_OF_ITEMS: dict[str, Per] = {"vertex_target": "vertex", "edge_target": "edge"}
 _WORDS = ("id", "group", "split")
 _SEVERAL = "target {}"
 _BY_LABEL = "labels"
@@ -57,6 +64,7 @@ class _Record:
     edge_labels: Sequence[Any] | None = None
     target: Any = None
     words: dict[str, str] = field(default_factory=dict)
+    per: Per = "graph"
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,12 @@ class _Made:
     widths: tuple[str, str | None]
     target: dict[str, Any]
     words: dict[str, str]
+    per: Per = "graph"
+
+    @property
+    def items(self) -> int:
+        """Vertices or edges that have targets."""
+        return 1 if self.per == "graph" else self.graph.n if self.per == "vertex" else len(self.graph.edges)
 
 
 MAX_VERTICES = 1_000_000
@@ -136,6 +150,19 @@ def _named(target: Any) -> dict[str, Any]:
     return {"target": target}
 
 
+def _targets_of(record: _Record, graph: Graph) -> dict[str, Any]:
+    """The targets of a graph by name: a value each or, of its vertices or edges, a list."""
+    if record.per == "graph":
+        return {key: _value(value) for key, value in _named(record.target).items()}
+    given = record.target if isinstance(record.target, dict) else {"target": record.target}
+    count, what = (graph.n, "vertices") if record.per == "vertex" else (len(graph.edges), "edges")
+    for key, values in given.items():
+        if not isinstance(values, list) or len(values) != count:
+            found = f"{len(values)} values" if isinstance(values, list) else shorten(str(values))
+            raise GraphError(f"the target {key!r} must be a list of one value for each of {count} {what}, not {found}")
+    return {key: [_value(v) for v in values] for key, values in given.items()}
+
+
 def _value(value: Any) -> Any:
     """A target's value: a finite number or a word, None where missing."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -173,18 +200,21 @@ def _read_all(
     made: list[_Made] = []
     for row, shown, record in records:
         try:
-            target = {key: _value(value) for key, value in _named(record.target).items()}
             graph = _graph(record, vertex, edge)
-            made.append(_Made(row, shown, graph, _widths(record, graph), target, record.words))
+            target = _targets_of(record, graph)
+            made.append(_Made(row, shown, graph, _widths(record, graph), target, record.words, record.per))
         except Exception as error:
             drop(row, shown, error)
     kept: list[_Made] = []
     noted: list[Remark] = []
     usual = [_usual(widths) for widths in zip(*(one.widths for one in made), strict=True)]
-    numeric = set() if task == "classification" else _numeric(one.target for one in made)
+    per: Any = _usual(one.per for one in made) or "graph"
+    numeric = set() if task == "classification" or per != "graph" else _numeric(one.target for one in made)
     for one in made:
         try:
             _check_widths(one.widths, usual)
+            if one.per != per:
+                raise GraphError(f"its targets are of a {one.per}, those of most rows of a {per}")
         except GraphError as error:
             drop(one.row, one.shown, error)
             continue
@@ -202,9 +232,14 @@ def _read_all(
         return None, dropped
     targets, words = [one.target for one in kept], [one.words for one in kept]
     names = tuple(dict.fromkeys(key for one in targets for key in one))
-    values, task, classes = encode_targets(
-        [[one.get(key) for one in targets] for key in names], names, len(kept), task, where
-    )
+    items = [one.items for one in kept]
+    columns = [[one.get(key) for one in targets] for key in names]
+    if per != "graph":
+        columns = [
+            list(chain(*([None] * n if v is None else v for v, n in zip(column, items, strict=True))))
+            for column in columns
+        ]
+    values, task, classes = encode_targets(columns, names, sum(items), task, where)
     strings: dict[str, Any] = {
         f"{key}s": Strings.of(one.get(key, "") for one in words) for key in _WORDS if any(key in one for one in words)
     }
@@ -215,7 +250,7 @@ def _read_all(
     data = Dataset(
         name,
         pack,
-        values,
+        values if per == "graph" else Ragged(values, starts(items)),
         names,
         task,
         classes,
@@ -224,6 +259,7 @@ def _read_all(
         noted=tuple(noted),
         vertex_names=tuple(f"label={label}" for label in vertex),
         edge_names=tuple(f"label={label}" for label in edge),
+        per=per,
         **strings,
     )
     return data, dropped
@@ -289,7 +325,7 @@ def read_lines(texts: Sequence[str], width: int | None = None) -> tuple[Dataset 
         shape = np.shape(record.features)[1:] if record.features else ()
         if width is not None and shape and shape != (width,):
             raise DataError(f"vertex features of shape {shape} where those of training have {width} columns")
-        return replace(record, target=None)
+        return replace(record, target=None, per="graph")
 
     data, dropped = _read_all(((text, text) for text in texts), read, "", "lines", "regression")
     if data is not None and data.rows is not None:
@@ -309,8 +345,9 @@ def _from_json(text: str) -> _Record:
     plain = ("edges", "n", "features", "labels", "weights", "edge_features", "edge_labels")
     return _Record(
         **{key: one.get(key) for key in plain},
-        target=next((one[key] for key in _TARGET if key in one), None),
+        target=next((one[key] for key in (*_OF_ITEMS, *_TARGET) if key in one), None),
         words={key: str(one[key]) for key in _WORDS if key in one},
+        per=next((_OF_ITEMS[key] for key in _OF_ITEMS if key in one), "graph"),
     )
 
 
@@ -414,6 +451,12 @@ def from_objects(
 
     Targets are given, one value or row per graph, or come with the graphs: ``graph["target"]`` of NetworkX, ``y`` of
     PyG.
+
+    Example:
+        >>> import networkx as nx
+        >>> data = from_objects([nx.cycle_graph(n) for n in (3, 4, 5)], [0.5, 1.5, 2.5])
+        >>> len(data), data.targets.ravel().tolist()
+        (3, [0.5, 1.5, 2.5])
     """
     listed = list(things)
     if listed and all(hasattr(g, "adjacency") and hasattr(g, "nodes") for g in listed):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ccn.chemistry.fingerprints import fingerprint_row
-from ccn.chemistry.properties import MoleculeFeatures, molecule_features
-from ccn.chemistry.smiles import MAX_ATOMS, quick_reader, refusal, why_unreadable
+from ccn.chemistry.groups import group_marks
+from ccn.chemistry.properties import MoleculeFeatures, Tables, molecule_features
+from ccn.chemistry.records import LARGEST
+from ccn.chemistry.smiles import MAX_ATOMS, flat_reader, quick_reader, refusal, why_unreadable
 from ccn.chemistry.standardise import Standard, check_standard, standardised
 from ccn.errors import DataError, GraphError
 from ccn.graphs.pack import Pack
@@ -38,6 +40,15 @@ class Molecules:
     noted: list[tuple[int, str]]
     canonical: list[str]
     counts: Int
+
+
+def _reader(features: MoleculeFeatures, known: bool) -> Callable[[str], Any]:
+    """From SMILES to molecules about which RDKit finds out what is needed; ``known``: all that it can."""
+    from rdkit import Chem
+
+    if known or features.fingerprints or features.groups or (features.perceived and features.stereo):
+        return Chem.MolFromSmiles
+    return flat_reader() if features.perceived else quick_reader()
 
 
 def _counts(mol: Any, elements: Sequence[str]) -> list[int]:
@@ -69,9 +80,10 @@ def convert(
     noted: list[tuple[int, str]] = []
     spellings: list[str] = []
     counts: list[list[int]] = []
-    vertices, pairs, edges, rows = [], [], [], []
-    whole = canonical or elements or standardise or features.perceived
-    read = Chem.MolFromSmiles if whole else quick_reader()
+    found, stored, rows, groups = [], [], [], []
+    kept: dict[int, Any] = {}  # molecules that are asked once more after the others were read
+    read = _reader(features, bool(canonical or elements or standardise))
+    together, stereo = features.stored and features.perceived, features.stereo
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
             if reason := refusal(text, max_atoms):
@@ -89,17 +101,26 @@ def convert(
                     bad.append((i, str(error)))
                     continue
             try:
-                of_atoms, bonded, of_bonds = features.arrays(mol)
-                if features.fingerprints:
-                    rows.append(fingerprint_row(features.fingerprints, mol))
+                of_atoms: Any = features.molecule(mol) if together else features.arrays(mol)
+                whole = fingerprint_row(features.fingerprints, mol) if features.fingerprints else None
             except GraphError as error:
                 bad.append((i, f"not a molecule: {error}"))
                 continue
+            if together:
+                stored.append(of_atoms.ToBinary(0))
+                atoms = of_atoms.GetNumAtoms()
+                marked = stereo and (standardise is not None or any(mark in text for mark in "@/\\|"))
+                if marked or atoms > LARGEST:
+                    kept[len(good)] = of_atoms
+            else:
+                found.append(of_atoms)
+                atoms = len(of_atoms[0])
+            if whole is not None:
+                rows.append(whole)
+            if features.groups:
+                groups.append(group_marks(features.molecule(mol)))
             good.append(i)
-            vertices.append(of_atoms)
-            pairs.append(bonded)
-            edges.append(of_bonds)
-            if len(of_atoms) == 1:
+            if atoms == 1:
                 noted.append((i, "single atom"))
             if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:
                 noted.append((i, f"disconnected: {pieces} pieces"))
@@ -109,15 +130,20 @@ def convert(
                 noted.append((i, f"standardised: {now}"))
             if elements:
                 counts.append(_counts(given, elements))
-    pack = Pack.of_edges(
-        [len(v) for v in vertices],
-        [len(p) for p in pairs],
-        np.concatenate([np.zeros((0, 2), dtype=np.int64), *pairs]),
-        np.concatenate(vertices) if good else np.zeros((0, len(features.vertex_names)), dtype=np.uint8),
-        np.concatenate(edges) if good else None,
-    )
+
+        def molecule(number: int) -> Any:
+            """A molecule once more, as its record lacks something."""
+            if number in kept:
+                return kept[number]
+            mol = Chem.MolFromSmiles(smiles[good[number]])
+            return features.molecule(mol if standardise is None else standardised(mol, standardise))
+
+        made = Tables.of(found) if found else features.tables(stored, molecule)
+    pack = Pack.of_edges(*made)
     if rows:
         pack = pack.with_graph_features(np.stack(rows))
+    if groups:
+        pack = pack.with_groups(np.concatenate(groups))
     table = np.array(counts, dtype=np.int64).reshape(len(good), len(elements))
     return Molecules(pack, np.array(good, dtype=np.int64), bad, noted, spellings, table)
 

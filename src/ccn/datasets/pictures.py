@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ccn.chemistry.smiles import parse_smiles
 from ccn.datasets.dataset import Dataset
-from ccn.errors import DataError, DependencyError
+from ccn.errors import DataError
 from ccn.files import write_figure
+from ccn.graphs.graph import Graph
 
-__all__ = ["draw", "places", "sketch", "spread"]
+__all__ = ["draw", "draw_graphs", "layout", "place_vertices", "places", "sketch", "spread"]
 
 _COLUMNS = 3
 _STEP = 9.0  # dots of an edge of length 1, at most
@@ -42,10 +45,14 @@ def _molecule(smiles: str, n: int) -> NDArray[np.float64] | None:
 
 def places(data: Dataset, i: int) -> NDArray[np.float64]:
     """(n, 2) positions of the vertices of graph i, the length of an edge about 1."""
+    return place_vertices(data.graphs[i], None if data.smiles is None else data.smiles[i])
+
+
+def place_vertices(graph: Graph, smiles: str | None = None) -> NDArray[np.float64]:
+    """(n, 2) positions of the vertices of a graph, as RDKit draws the molecule if it is one."""
     import networkx as nx
 
-    graph = data.graphs[i]
-    depicted = None if data.smiles is None else _molecule(data.smiles[i], graph.n)
+    depicted = None if smiles is None else _molecule(smiles, graph.n)
     if depicted is not None:
         return depicted
     g = nx.from_edgelist(graph.entries.T.tolist())
@@ -65,49 +72,71 @@ def places(data: Dataset, i: int) -> NDArray[np.float64]:
 def _label(data: Dataset, i: int) -> str:
     """The caption of a graph: its number and first target."""
     title = f"{data.name}[{i}]"
-    if data.target_names and not np.isnan(data.targets[i, 0]):
+    if data.target_names and data.per == "graph" and not np.isnan(data.targets[i, 0]):
         value = data.targets[i, 0]
         shown = str(data.classes[int(value)]) if data.task == "classification" else f"{value:.4g}"
         title += f"  {data.target_names[0]} {shown}"
     return title
 
 
+def layout(data: Dataset, i: int) -> dict[str, Any]:
+    """What :func:`draw_graphs` needs of a graph, as plain values: places and kinds of vertices, edges, a title."""
+    graph = data.graphs[i]
+    return {
+        "title": _label(data, i),
+        "places": np.round(places(data, i), 3).tolist(),
+        "kinds": graph.features.float().argmax(1).tolist(),
+        "edges": graph.entries.T.tolist(),
+    }
+
+
 def draw(data: Dataset, indices: list[int], path: Path) -> Path:
     """Draw graphs in a grid; the colour of a vertex is the column in which its features are largest."""
     if path.suffix.lower() not in (".svg", ".png"):
         raise DataError(f"{path}: graphs are drawn to a .svg or .png file")
-    try:
-        from matplotlib import colormaps
-        from matplotlib.collections import LineCollection
-        from matplotlib.figure import Figure
-        from matplotlib.lines import Line2D
-    except ImportError:
-        raise DependencyError("drawing needs matplotlib: pip install 'ccn[plots]'") from None
-    columns = min(_COLUMNS, len(indices))
-    rows = -(-len(indices) // columns)
-    figure = Figure(figsize=(3.2 * columns, 3.0 * rows + 0.4), layout="constrained")
+    names = data.vertex_names if len(data.vertex_names) == data.pack.width else ()
+    write_figure(path, draw_graphs([layout(data, i) for i in indices], names))
+    return path
+
+
+def draw_graphs(
+    graphs: Sequence[Mapping[str, Any]], names: Sequence[str] = (), ink: str = "black", figure: Any = None
+) -> Any:
+    """Draw what :func:`layout` gave of some graphs on a figure of matplotlib, by default a new one.
+
+    ``names`` are those of the kinds of vertices.
+    """
+    from matplotlib import colormaps
+    from matplotlib.collections import LineCollection
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    columns = min(_COLUMNS, len(graphs))
+    rows = -(-len(graphs) // columns)
+    if figure is None:
+        figure = Figure(figsize=(3.2 * columns, 3.0 * rows + 0.4), layout="constrained")
     colours = [colormaps["tab20"](k) for k in range(20)]
     seen: set[int] = set()
-    for axes, i in zip(np.ravel(figure.subplots(rows, columns, squeeze=False)), indices, strict=False):
-        graph, at = data.graphs[i], places(data, i)
-        kind = graph.features.float().argmax(1).tolist()
-        seen.update(kind)
-        lines = at[graph.entries.T]
-        axes.add_collection(LineCollection(list(lines), colors="0.45", linewidths=1.4, zorder=1))
-        size = float(np.clip(1500 / graph.n, 14, 90))
-        axes.scatter(*at.T, s=size, c=[colours[k % 20] for k in kind], edgecolors="black", linewidths=0.6, zorder=2)
+    for axes, graph in zip(np.ravel(figure.subplots(rows, columns, squeeze=False)), graphs, strict=False):
+        at, kinds = np.array(graph["places"]), graph["kinds"]
+        seen.update(kinds)
+        if graph["edges"]:
+            lines = at[np.array(graph["edges"])]
+            axes.add_collection(LineCollection(list(lines), colors="0.45", linewidths=1.4, zorder=1))
+        size = float(np.clip(1500 / len(at), 14, 90))
+        axes.scatter(*at.T, s=size, c=[colours[k % 20] for k in kinds], edgecolors=ink, linewidths=0.6, zorder=2)
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.12)
-        axes.set_title(_label(data, i), fontsize=9)
+        axes.set_title(graph["title"], fontsize=9)
     for axes in figure.axes:
         axes.set_axis_off()
-    if len(data.vertex_names) > 1 and len(data.vertex_names) == data.pack.width:
-        dot = partial(Line2D, [], [], marker="o", ls="", mec="black")
-        handles = [dot(mfc=colours[k % 20], label=data.vertex_names[k]) for k in sorted(seen)[:16]]
-        columns = min(6, len(handles))
-        figure.legend(handles=handles, loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
-    write_figure(path, figure)
-    return path
+    if len(names) > 1:
+        dot = partial(Line2D, [], [], marker="o", ls="", mec=ink)
+        handles = [dot(mfc=colours[k % 20], label=names[k]) for k in sorted(seen)[:16]]
+        figure.legend(
+            handles=handles, loc="outside lower center", ncols=min(6, len(handles)), fontsize=8, frameon=False
+        )
+    return figure
 
 
 def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:

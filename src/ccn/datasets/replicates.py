@@ -74,7 +74,8 @@ def join(data: Dataset, how: Literal["mean", "median"]) -> Dataset:
     """The data set with one row per molecule, by its canonical SMILES; ``data.replicates`` says what was joined.
 
     A target is the mean or median of its exact values, the mean with the weights of the rows; of censored values alone
-    the tightest bounds are kept. Rows of different groups, parts of a split column or extra columns are not joined.
+    the tightest bounds are kept; of auxiliary columns the mean. Rows of different groups, parts of a split column or
+    extra columns are not joined.
     """
     if data.canonical is None or data.task != "regression":
         what = "graphs that are not molecules" if data.canonical is None else "classes"
@@ -86,7 +87,8 @@ def join(data: Dataset, how: Literal["mean", "median"]) -> Dataset:
     for i, key in enumerate(zip(*labels, strict=True)):
         found.setdefault(key, []).append(i)
     several = [rows for rows in found.values() if len(rows) > 1]
-    targets, bounds, weights = (None if a is None else a.copy() for a in (data.targets, data.bounds, data.weights))
+    given = (data.targets, data.bounds, data.weights, data.auxiliary)
+    targets, bounds, weights, auxiliary = (None if a is None else a.copy() for a in given)
     assert targets is not None
     spread = np.full((len(several), targets.shape[1]), np.nan)
     for i, rows in enumerate(several):
@@ -100,6 +102,10 @@ def join(data: Dataset, how: Literal["mean", "median"]) -> Dataset:
                 bounds[rows[0], t] = np.nan if known.any() else _tightest(bounds[rows, t])
         if weights is not None:
             weights[rows[0]] = weights[rows].mean()
+        if auxiliary is not None:
+            there = ~np.isnan(auxiliary[rows])
+            sums = np.where(there, auxiliary[rows], 0.0).sum(axis=0)
+            auxiliary[rows[0]] = np.where(there.any(axis=0), sums / np.maximum(there.sum(axis=0), 1), np.nan)
     number = np.arange(1, len(data) + 1) if data.rows is None else data.rows
     smiles: Sequence[str] = data.canonical if data.smiles is None else data.smiles
     made = Replicates(
@@ -110,7 +116,7 @@ def join(data: Dataset, how: Literal["mean", "median"]) -> Dataset:
         tuple(data.targets[rows] for rows in several),
         spread,
     )
-    joined = replace(data, targets=targets, bounds=bounds, weights=weights, replicates=made)
+    joined = replace(data, targets=targets, bounds=bounds, weights=weights, auxiliary=auxiliary, replicates=made)
     return joined.subset(np.array([rows[0] for rows in found.values()], dtype=np.int64))
 
 

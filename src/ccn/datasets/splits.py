@@ -206,6 +206,10 @@ def k_fold(
     """Each row is tested once: fold i tests on part i, validates on part i+1 and trains on the rest.
 
     With ``labels`` the folds are stratified. Without ``validation`` the validation parts are empty.
+
+    Example:
+        >>> [len(split.test) for split in k_fold(10, folds=5)]
+        [2, 2, 2, 2, 2]
     """
     if not 2 + validation <= folds <= n:
         raise ConfigurationError(f"folds={folds}: choose from {2 + validation} to the number of rows, {n}")
@@ -222,7 +226,12 @@ def k_fold(
 def paper_splits(
     labels: ArrayLike, splits: int = 10, seed: int = 0, *, groups: Iterable[Any] | None = None
 ) -> list[Split]:
-    """The paper's protocol on the data sets of graph kernels: 10 stratified splits of 80/10/10."""
+    """The paper's protocol on the data sets of graph kernels: 10 stratified splits of 80/10/10.
+
+    Example:
+        >>> len(paper_splits([0, 1] * 20)), paper_splits([0, 1] * 20)[0]
+        (10, Split(train=32, validation=4, test=4))
+    """
     together = None if groups is None else groups_of(groups)
     return [stratified_split(labels, seed=(seed, i), groups=together) for i in range(splits)]
 
@@ -260,6 +269,10 @@ def make_splits(
             that divides a molecule is an error.
         folds: so many of them by this kind of split, random, stratified or scaffold, in place of one split; each has a
             test part and the rest.
+
+    Example:
+        >>> make_splits("stratified", 10, fractions=(0.6, 0.2, 0.2), labels=[0, 1] * 5, seed=0)
+        [Split(train=6, validation=2, test=2)]
     """
     if duplicates is None:
         duplicates = "ignore" if kind == "column" else "together"
@@ -314,14 +327,25 @@ def fingerprint(data: Any) -> str:
 
 
 def save_splits(path: str | Path, splits: Sequence[Split], data: Any) -> None:
-    """Write splits of ``data``, the strings or graphs of the rows, as JSON."""
+    """Write splits of ``data``, the strings or graphs of the rows, as JSON.
+
+    Example:
+        >>> save_splits("one-split.json", [Split([0, 1], [2], [3])], ["C", "CC", "CCC", "CCCC"])
+    """
     written = [{part: rows.tolist() for part, rows in split.parts.items()} for split in splits]
     text = json.dumps({"fingerprint": fingerprint(data), "splits": written})
     write_atomically(Path(path), f"{text}\n".encode())
 
 
 def load_splits(path: str | Path, data: Any) -> list[Split]:
-    """Read splits back; an error if they were saved for other data."""
+    """Read splits back; an error if they were saved for other data.
+
+    Example:
+        >>> smiles = ["C" * n for n in range(1, 11)]
+        >>> save_splits("splits.json", k_fold(10, folds=5), smiles)
+        >>> len(load_splits("splits.json", smiles))
+        5
+    """
     try:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
         splits = [Split(**{part: s[part] for part in PARTS if part in s}) for s in held["splits"]]

@@ -28,12 +28,13 @@ from ccn.datasets.dataset import ARRAYS, STRINGS, Dataset, Remark
 from ccn.errors import FileError
 from ccn.files import cache_folder, file_digest, lock, new_folder, write_atomically
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Ragged
 
 __all__ = ["VERSION", "read_store", "store_folder", "stored", "write_store"]
 
 VERSION = 6
 _META = "store.json"
-_PLAIN = ("name", "target_names", "task", "classes", "units", "vertex_names", "edge_names", "options", "note")
+_PLAIN = ("name", "target_names", "task", "classes", "units", "vertex_names", "edge_names", "options", "note", "per")
 _MAPPED = 1 << 16  # bytes from which a file is mapped and not read
 
 
@@ -106,7 +107,9 @@ def _arrays(data: Dataset) -> dict[str, NDArray[Any]]:
         strings: Strings | None = getattr(data, name)
         if strings is not None:
             out.update({f"{name}.{key}": value for key, value in strings.compact().arrays.items()})
-    out.update({name: value for name in ARRAYS if (value := getattr(data, name)) is not None})
+    out.update({name: np.asarray(value) for name in ARRAYS if (value := getattr(data, name)) is not None})
+    if isinstance(data.targets, Ragged):
+        out["target_start"] = data.targets.start
     return out
 
 
@@ -183,4 +186,6 @@ def _dataset(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Dat
     own |= {name: arrays[name] for name in ARRAYS if name in arrays}
     own |= {kind: tuple(Remark(*r) for r in meta[kind]) for kind in ("dropped", "noted")}
     own |= {"graphs": graphs}
+    if "target_start" in arrays:
+        own["targets"] = Ragged(own["targets"], arrays["target_start"])
     return Dataset(**own)

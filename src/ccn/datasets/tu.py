@@ -177,6 +177,12 @@ def read_tu(
         name: what it is called; by default after its file.
         target: what to learn, the graphs' ``labels`` (by default, where there are any) or ``attributes``.
         directed, self_loops: what kind of graphs to allow.
+
+    Example:
+        >>> from pathlib import Path
+        >>> data = read_tu(Path(__file__).parent / "mutag" / "MUTAG.zip")
+        >>> len(data), data.classes
+        (188, (-1, 1))
     """
     from ccn.graphs.graph import Graph
 

@@ -11,32 +11,61 @@ and, in the same pass, the invariants of the result: one scalar per set partitio
 the entries whose equated indices agree. Order 1: the sum; order 2: the sum and the trace; order k: Bell(k) of them, the
 plain sum first and the full diagonal last.
 
-``square_maps`` is the elaboration T (x) T, the stacked tensor multiplied by itself, channel by channel. It is offered
-for orders 0 to 2 and exempt from the rule that nothing of order k+1 is stored: T is built packed, by the plan whose one
-contraction is the identity, and each Q is one einsum per part size.
+``dense_maps`` are the elaborations that no plan has: T (x) T, the stacked tensor multiplied by itself, channel by
+channel, alone or with A, and equivariant maps of T (x) A such as elementwise products. They are offered for orders 0
+to 2 and exempt from the rule that nothing of order k+1 is stored: T is built packed, by the plan whose one contraction
+is the identity, and each Q is one einsum per part size.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from string import ascii_lowercase
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell
-from ccn.engine.backend import Job, choose
+from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell, unstacked
+from ccn.engine.backend import Job, choose, plain_tensors
+from ccn.engine.maps import cut_map
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
+from ccn.engine.sparse import SparseMap, gradient
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "invariants", "over_graphs", "prepare", "square_maps"]
+__all__ = [
+    "aggregate",
+    "children_of",
+    "dense_maps",
+    "invariants",
+    "over_graphs",
+    "prepare",
+    "prepare_children",
+    "prepare_scalars",
+    "scalars",
+]
 
 
 def prepare(plan: Plan, level: Level, a: Matrices) -> int:
     """Build what a plan needs on a level, which keeps it; returns its bytes."""
     like = torch.empty(0, dtype=a.dtype, device=a.batch.device)
     return choose(like, a.needs_grad).prepare(plan, level, a)
+
+
+def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
+    """The same for :func:`scalars`."""
+    from ccn.engine import torch_form
+
+    return torch_form.prepare_scalars(plan, level, a)
+
+
+def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
+    """(nodes, contractions, channels) the Q's of a plan to order 0: as many numbers as a root has, to be mixed last."""
+    from ccn.engine import torch_form
+
+    return torch_form.scalars(f, plan, level, a)
 
 
 def aggregate(
@@ -55,6 +84,16 @@ def aggregate(
     Without ``keep`` only the invariants are wanted, and the activations may be left out. The invariants are those of
     the nodes, (nodes, Bell(k') * out), or their sums over so many ``graphs``. Under autocast the work is done in the
     dtype of the weights.
+
+    Example:
+        >>> import ccn
+        >>> b = ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3)])
+        >>> level = ccn.schemes.composition(b, ccn.schemes.Balls(radii=(0, 1))).levels[0]
+        >>> layer = ccn.layers.Aggregation(4, 8, order=1)
+        >>> a = ccn.engine.Matrices(b, [ccn.adjacency.Weights()], torch.float32)
+        >>> out, _ = aggregate(torch.rand(3, 4), layer.weight, layer.bias, layer.plan(level), level, a)
+        >>> out.shape == (level.nodes.size.sum(), 8)  # one row for each place of each part
+        True
     """
     job, kind = Job(plan, level, a, relu, keep, graphs), f.device.type
     if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
@@ -65,10 +104,41 @@ def aggregate(
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
-    """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order."""
+    """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order.
+
+    Example:
+        >>> import ccn
+        >>> b = ccn.batch([ccn.Graph([(0, 1)], n=2)])
+        >>> nodes = ccn.schemes.composition(b, ccn.schemes.Balls(radii=(0, 1))).levels[0].nodes
+        >>> invariants(torch.ones(8, 1), nodes, 2).tolist()  # two parts of two atoms: the sum, and that of the diagonal
+        [[4.0, 2.0], [4.0, 2.0]]
+    """
     if len(f) == len(nodes):  # scalars, or parts of one atom: all invariants are the entry itself
         return f if order == 0 else f.repeat(1, bell(order))
     return choose(f).invariants(f, nodes, order)
+
+
+def children_of(level: Level, f: Tensor, order: int) -> Tensor:
+    """The tensors of the nodes below a level, as its plan reads them: f, and behind it what parents hold of children
+    that reach beyond their parts.
+    """
+    made = _cutting(level, order, f.device)
+    return f if made is None else gradient(made, 0, f, None)
+
+
+def prepare_children(level: Level, order: int, device: torch.device) -> int:
+    """Build what :func:`children_of` needs; returns its bytes."""
+    made = _cutting(level, order, device)
+    return 0 if made is None else made.nbytes
+
+
+def _cutting(level: Level, order: int, device: torch.device) -> SparseMap | None:
+    cut = level.cut
+    if cut is None:
+        return None
+    build = plain_tensors()(lambda: cut_map(cut, level.below, order, device))
+    made: SparseMap = level.cached(("cut", order, device), build)
+    return made
 
 
 def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
@@ -77,36 +147,112 @@ def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
     return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
 
 
-def _single(f: Tensor, c: Map, k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
-    """A single Q of a layer, packed and unmixed: (rows, channels)."""
-    eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None]
-    p = plan((c,), k, k_out, (MatrixClass(),))
+def _sum(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
+    """The sum of some Q's of a layer, packed and unmixed: (rows, channels)."""
+    eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None].expand(-1, len(maps), -1)
+    p = plan(maps, k, k_out, (MatrixClass(),))
     return aggregate(f, eye, f.new_zeros(f.shape[1]), p, level, matrices)[0]
 
 
-def _square(t: Tensor, nodes: Nodes, c: Contraction) -> Tensor:
-    """A contraction of X (x) X for packed X: (rows, channels)."""
-    n, width = c.order_in // 2, t.shape[1]
-    left, right, survivors = (x[::-1] for x in (c.letters[:n], c.letters[n:], ascii_lowercase[: c.order_out]))
-    out, rows = [], nodes.row_start(n)
+def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Nodes) -> Tensor:
+    """A map of a product of packed tensors, each with the numbers of its axes, or of matrices that are dense by node:
+    (rows, channels).
+
+    Indices that are new are spread along ones, and output axes that are equal lie on the diagonal of an identity.
+    """
+    n = c.order_in
+    blocks: list[tuple[tuple[int, ...], tuple[int, ...]]]
+    if isinstance(c, Contraction):
+        blocks = [((a,), (i,)) for i, a in enumerate(c.survivors)] + [(block, ()) for block in c.blocks]
+    else:
+        blocks = [(tuple(a for a in b if a < n), tuple(a - n for a in b if a >= n)) for b in c.blocks]
+    letters = iter(ascii_lowercase)
+    axis: dict[int, str] = {}
+    out: dict[int, str] = {}
+    equal: list[str] = []  # pairs of letters of an identity, and single ones of ones
+    for inside, outside in blocks:
+        first = next(letters)
+        axis |= dict.fromkeys(inside, first)
+        for i, o in enumerate(outside):
+            out[o] = first if i == 0 else next(letters)
+            equal += [first + out[o]] if i else []
+        equal += [] if inside else [first]
+    kept = "".join(out[o] for o in reversed(range(c.order_out)))  # the last axis is stored first
+    result = []
     for run in nodes.runs:
-        x = t[rows[run.first] : rows[run.end]].view(-1, *[run.m] * n, width)  # last axis first
-        out.append(torch.einsum(f"N{left}Z,N{right}Z->N{survivors}Z", x, x).reshape(-1, width))
-    return torch.cat(out)
+        words, tensors = [], []
+        for tensor, axes in factors:
+            rows = nodes.row_start(len(axes))
+            of_run = tensor[rows[run.first] : rows[run.end]]
+            words.append("N" + "".join(axis[a] for a in reversed(axes)) + "Z")
+            tensors.append(of_run.reshape(run.end - run.first, *[run.m] * len(axes), *of_run.shape[1:]))
+        like = factors[0][0]
+        for pair in equal:
+            words.append(pair)
+            tensors.append(
+                torch.eye(run.m, dtype=like.dtype, device=like.device) if len(pair) == 2 else like.new_ones(run.m)
+            )
+        found = torch.einsum(f"{','.join(words)}->N{kept}Z", *tensors)
+        result.append(found.reshape(-1, like.shape[1]))
+    return torch.cat(result) if result else factors[0][0].new_zeros(0, factors[0][0].shape[1])
 
 
-def square_maps(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
-    """All Q's of T (x) T (or U (x) U, or of the node itself): (rows, contractions, channels)."""
+def _matrix(level: Level, matrices: Matrices, channel: int) -> Tensor:
+    """(sum of m^2,) a channel of A within every part, row place fastest."""
+    seen = 0
+    for kind, (places, values) in zip(matrices.channels, matrices.sparse(), strict=True):
+        if channel < seen + kind.width:
+            found = level.cached(("restriction", kind), lambda places=places: level.restrict(places))  # type: ignore[misc]
+            nodes = level.nodes
+            node = np.repeat(np.arange(len(nodes)), np.diff(found.start))
+            # Packed tensors store the last axis slowest, so that the first axis of A, its row, is the fastest.
+            at = nodes.row_start(2)[node] + found.row + nodes.size[node] * found.column
+            index = torch.from_numpy(at).to(values.device)
+            chosen = values[:, channel - seen][torch.from_numpy(found.entry).to(values.device)]
+            return values.new_zeros(nodes.rows(2)).index_add(0, index, chosen)
+        seen += kind.width
+    raise ValueError(f"there is no channel {channel} of A")
+
+
+def dense_maps(
+    f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices, shared: bool = False
+) -> Tensor:
+    """All Q's of T (x) T, T (x) T (x) A, or equivariant maps of T (x) A, and the same of U.
+
+    Their shape is (rows, contractions, channels).
+
+    If ``shared``, U is added to each factor whose stacking axis is a block of its own.
+    """
 
     @cache
     def factor(source: Source, n: int) -> Tensor:
-        return _single(f, Contraction(tuple(range(n)), (), source), k, n, level, matrices)
+        return _sum(f, (Contraction(tuple(range(n)), (), source),), k, n, level, matrices)
+
+    @cache
+    def summed() -> Tensor:
+        every = tuple(range(k))
+        return _sum(f, (Contraction(every, ((k,),), "T"), Contraction(every, (), "U")), k, k, level, matrices)
+
+    @cache
+    def matrix(channel: int) -> Tensor:
+        return _matrix(level, matrices, channel)[:, None].expand(-1, f.shape[1])
 
     out = []
     for c in maps:
-        if isinstance(c, Contraction) and c.source != "own":
-            t = factor("T" if c.source == "TT" else "U", c.order_in // 2)
-            out.append(_square(t, level.nodes, c))
-        else:
-            out.append(_single(f, c, k, k_out, level, matrices))
+        if c.source in ("T", "U", "own"):
+            u = unstacked(c, k) if shared else None
+            out.append(_sum(f, (c,) if u is None else (c, u), k, k_out, level, matrices))
+            continue
+        copies, with_a = c.source.count(c.source[0]), c.source.endswith("A")
+        n = (c.order_in - 2 * with_a) // copies
+        factors: list[tuple[Tensor, Sequence[int]]] = []
+        for first in range(0, n * copies, n):
+            axes = tuple(range(first, first + n))
+            if shared and c.source[0] == "T" and (first + k,) in c.blocks:
+                factors.append((summed(), axes[:-1]))
+            else:
+                factors.append((factor("T" if c.source[0] == "T" else "U", n), axes))
+        if with_a:
+            factors.append((matrix(c.channel), (c.order_in - 2, c.order_in - 1)))
+        out.append(_einsum(factors, c, level.nodes))
     return torch.stack(out, dim=1)

@@ -29,9 +29,9 @@ from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slo
 from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
-from ccn.schemes.packed import Level, Nodes, Pairs, Restriction, Run, equal_runs
+from ccn.schemes.packed import Cut, Level, Nodes, Pairs, Restriction, Run, equal_runs
 
-__all__ = ["Maps", "build_maps", "invariant_map", "quantity_places"]
+__all__ = ["Maps", "build_maps", "build_scalar_maps", "cut_map", "invariant_map", "quantity_places"]
 
 Index = NDArray[np.int32]
 Piece = tuple[Index, Index, Index | None]
@@ -104,6 +104,39 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], d
     )
 
 
+def build_scalar_maps(plan: Plan, level: Level, device: torch.device) -> Maps:
+    """The maps of a plan to order 0, unmixed: ``gather`` leads from X to rows (node, contraction).
+
+    With k' = 0 nothing of A survives, so that the output is the only target.
+    """
+    nodes, below = level.nodes, level.below
+    x = starts([below.rows(g) * len(of) for g, of in enumerate(plan.reductions)])
+    first, quantities = _section_start(plan.sections, nodes)
+    _check_int32(max(x[-1], len(nodes) * len(plan.cells), quantities), 0)
+    row, column, number = ([np.empty(0, np.int32)] for _ in range(3))
+    runs: dict[str, list[_PairRun]] = {}
+    for i, cell in enumerate(plan.cells):
+        if cell is None:
+            continue
+        stage, slot = plan.stages[cell[0]], plan.stages[cell[0]].slots[cell[2]]
+        if slot.pairs not in runs:
+            runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), below, nodes)
+        stride, start = len(plan.reductions[stage.order]), np.arange(len(nodes)) * len(plan.cells) + i
+        for run in runs[slot.pairs]:
+            at = x[stage.order] + stage.first + cell[1] + below.row_start(stage.order)[run.child] * stride
+            r, c, w = _gathered(slot, run, nodes, first, start, at, stride)
+            row.append(r)
+            column.append(c)
+            number.append(np.zeros_like(r) if w is None else w)
+    found = [np.concatenate(a, dtype=np.int32) for a in (number, row, column)]
+    _check_int32(len(found[0]), 0)
+    matrix = sp.coo_array((found[0], (found[1], found[2])), shape=(len(nodes) * len(plan.cells), int(x[-1])))
+    matrix.has_canonical_format = True
+    identity = sum(plan.reductions, ()) == (Reduction.identity(plan.order_in),)
+    reduce = None if identity else _reducing(plan.reductions, plan.order_in, below, device)
+    return Maps(reduce, SparseMap.of(matrix.tocsr(), device, quantities if found[0].any() else 0))
+
+
 def _check_int32(count: int, order: int) -> None:
     """Raise an error if a map has more rows or entries than its indices can count."""
     if count > np.iinfo(np.int32).max:
@@ -155,6 +188,25 @@ def _reducing(reductions: Sequence[Sequence[Reduction]], k: int, nodes: Nodes, d
     column, start = np.concatenate(columns), np.cumsum(np.concatenate(counts), dtype=np.int64)
     matrix = sp.csr_array((np.ones(len(column), np.int8), column, start), (len(start) - 1, nodes.rows(k)))
     return SparseMap.of(matrix, device)
+
+
+def cut_map(cut: Cut, below: Nodes, order: int, device: torch.device) -> SparseMap:
+    """From tensors of some nodes to those of all nodes ``below`` them: themselves, then their restrictions."""
+    first, columns = len(cut.whole), [np.arange(cut.whole.rows(order))]
+    there = [np.ones(len(columns[0]), dtype=bool)]
+    pieces = np.arange(first, len(below))
+    for run in equal_runs(below.size[first:]):
+        node = pieces[run.first : run.end]
+        place = cut.place[below.start[node][:, None] - below.start[first] + np.arange(run.m)]
+        size, column = cut.whole.size[cut.node[node - first]], np.zeros((len(node), 1), np.int64)
+        for axis in reversed(range(order)):  # the first index is the fastest
+            column = (column[..., None] + (place * (size**axis)[:, None])[:, None]).reshape(len(node), -1)
+        there.append(np.repeat((place >= 0).all(axis=1) | (order == 0), column.shape[1]))  # pieces without an atom
+        columns.append((cut.whole.row_start(order)[cut.node[node - first]][:, None] + column).reshape(-1))
+    column, held = np.concatenate(columns), np.concatenate(there)
+    _check_int32(len(column), order)
+    entries = np.ones(int(held.sum()), np.int8), column[held], starts(held.astype(np.int64))
+    return SparseMap.of(sp.csr_array(entries, (len(column), cut.whole.rows(order))), device)
 
 
 def invariant_map(nodes: Nodes, order: int, device: torch.device) -> SparseMap:
@@ -225,9 +277,6 @@ def _gathered(
         w = slot.weight
         span = nodes.row_start(w.order)[:-1]
         found.append(np.broadcast_to(run.at(first[w.kind, w.channel] + span, w.places, g), columns.shape))
-    if g and run.place.min(initial=0) < 0:  # atoms outside the part promote to 0
-        inside = functools.reduce(np.logical_and, (run.placed(i, g) >= 0 for i in range(g)))
-        found = [x[np.broadcast_to(inside, columns.shape)] for x in found]
     row, columns, *value = (x.reshape(-1) for x in found)
     return row, columns, value[0] if value else None
 

@@ -19,7 +19,14 @@ __all__ = ["Matrices"]
 
 
 class Matrices:
-    """Channels of A for one batch in one dtype; everything is computed when a plan first needs it."""
+    """Channels of A for one batch in one dtype; everything is computed when a plan first needs it.
+
+    Example:
+        >>> import ccn
+        >>> b = ccn.batch([ccn.Graph([(0, 1)], n=2)])
+        >>> len(Matrices(b, [ccn.adjacency.Weights(), ccn.adjacency.Normalised()], torch.float32).channels)
+        2
+    """
 
     def __init__(self, b: Batch, channels: Sequence[AdjacencyChannel], dtype: torch.dtype) -> None:
         self.batch, self.channels, self.dtype = b, tuple(channels), dtype

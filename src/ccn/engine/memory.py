@@ -62,21 +62,24 @@ def check_memory(
     dtype: torch.dtype,
     device: torch.device,
     numbers: int = 0,
+    first: int = 1,
 ) -> None:
     """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
 
     Args:
         levels: the sizes of the parts of the levels 1, 2, ..
         orders, channels: of these levels.
+        first: the number of the first of them.
         numbers: that the scheme of the last of them needs besides: the places of the children's atoms, A in its parts.
     """
     free = available_bytes(device)
     if free is None:
         return
     size = dtype.itemsize
-    for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), start=1):
+    for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), first):
         scheme = _NUMBER_BYTES * numbers
-        need = level_bytes(sizes, order, width, size) + (scheme if level == len(levels) else 0)
+        last = level == first + len(levels) - 1
+        need = level_bytes(sizes, order, width, size) + (scheme if last else 0)
         if need > free:
             every = list(zip(levels, channels, strict=True))
             lower = [k for k in range(order) if all(level_bytes(s, k, c, size) + scheme <= free for s, c in every)]
@@ -91,13 +94,18 @@ def check_memory(
             )
 
 
-def warn_of_work(levels: Sequence[Level], orders: Sequence[int]) -> None:
-    """Warn of levels, whose children have these orders, that take long: dense graphs at high order."""
+def warn_of_work(levels: Sequence[Level], orders: Sequence[int], own: bool) -> None:
+    """Warn of levels, whose children have these orders, that take long: dense graphs at high order.
+
+    Twins (:meth:`Level.twins`, with ``own`` if the layers read it) count once.
+    """
     for number, (level, order) in enumerate(zip(levels, orders, strict=False), start=1):
         size = level.below.size
         if len(level.stacked) * float(size.max(initial=0)) ** order <= _ROWS:  # quick, and nearly always true
             continue
-        rows = float((size[level.stacked.child].astype(np.float64) ** order).sum())
+        parent, child = level.stacked.parent, level.stacked.child
+        first = level.twins(own)[parent] == parent
+        rows = float((size[child[first]].astype(np.float64) ** order).sum())
         if rows > _ROWS:
             warnings.warn(
                 f"level {number} adds up {rows:,.0f} rows of tensors of order {order}, which takes "

@@ -28,7 +28,19 @@ from typing import Any, Literal
 
 from ccn.algebra.contractions import Contraction, EquivariantMap, MatrixClass, reduce
 
-__all__ = ["QUANTITY_ORDER", "STACK", "Kind", "Map", "Plan", "Reduction", "Section", "Slot", "Target", "plan"]
+__all__ = [
+    "QUANTITY_ORDER",
+    "STACK",
+    "Kind",
+    "Map",
+    "Plan",
+    "Reduction",
+    "Section",
+    "Slot",
+    "Target",
+    "is_dense",
+    "plan",
+]
 
 
 Map = Contraction | EquivariantMap
@@ -176,6 +188,11 @@ class Plan:
         return hash(tuple(getattr(self, f.name) for f in fields(self)))
 
 
+def is_dense(c: Map) -> bool:
+    """Whether a map is computed from T itself, by no plan: of T (x) T, or of T (x) A and no contraction."""
+    return c.source in ("TT", "UU", "TTA", "UUA") or (isinstance(c, EquivariantMap) and c.source in ("TA", "UA"))
+
+
 def _numbered(count: int) -> tuple[tuple[int, ...], ...]:
     """Single axes: ``((0,), (1,), ..)``."""
     return tuple((a,) for a in range(count))
@@ -286,6 +303,15 @@ def plan(
         classes: of the channels of A.
         atoms: all children are single atoms, stacked at themselves: then tensors of any order hold one number
             per channel, all reductions agree, and the plan is that of order 0.
+
+    Example:
+        >>> from ccn.algebra import preset
+        >>> print(plan(preset("distinct", 2, 0, "T"), 1, 0, ()))
+        order 1 to 0, 2 contractions
+        reduce   R1 = sum_z F[z]
+        reduce   R2 = F[j]
+        mix      S1 from R1, R2
+        gather   Q += S1
     """
     terms: list[tuple[Reduction, Slot] | None] = []
     for c in maps:

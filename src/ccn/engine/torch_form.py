@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ccn.engine.aggregate import over_graphs
 from ccn.engine.backend import Job, plain_tensors
-from ccn.engine.maps import Maps, build_maps, invariant_map, quantity_places
+from ccn.engine.maps import Maps, build_maps, build_scalar_maps, invariant_map, quantity_places
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import keep_freed_memory
 from ccn.engine.plan import Plan
@@ -30,7 +30,17 @@ from ccn.engine.sparse import SparseMap, gradient
 from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "invariants", "mixing", "mixing_gradient", "prepare", "run", "serves"]
+__all__ = [
+    "aggregate",
+    "invariants",
+    "mixing",
+    "mixing_gradient",
+    "prepare",
+    "prepare_scalars",
+    "run",
+    "scalars",
+    "serves",
+]
 
 
 def serves(like: Tensor, differentiable: bool) -> bool:
@@ -164,13 +174,38 @@ def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -
     maps = _structure(job.plan, job.level, job.a)
     plan, nodes = job.plan, job.level.nodes
     rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
-    table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
-    y = gradient(_Gathering(maps), 0, table, quantities)
-    y = y + bias
+    if plan.stages:
+        table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
+        y = gradient(_Gathering(maps), 0, table, quantities) + bias
+    else:  # all contractions vanish
+        y = bias.expand(nodes.rows(plan.order_out), -1).clone()
     if job.relu:
         y = y.relu_()
     read = invariants(y, nodes, plan.order_out)
     return y, read if job.graphs is None else over_graphs(read, nodes, job.graphs)
+
+
+def _scalar_structure(plan: Plan, level: Level, a: Matrices) -> Maps:
+    """The maps of a plan to order 0 on a level, built once."""
+    device = a.batch.device
+    maps: Maps = a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
+    return maps
+
+
+def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
+    """Build what :func:`scalars` needs; returns its bytes."""
+    return _scalar_structure(plan, level, a).nbytes + _quantities(plan, level, a).nbytes
+
+
+def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
+    """(nodes, contractions, channels) the Q's of a plan to order 0, unmixed.
+
+    Elsewhere mixing comes first, at the child, where entries are fewest. Here they are fewest at the end.
+    """
+    maps, nodes = _scalar_structure(plan, level, a), level.nodes
+    x = f if maps.reduce is None else gradient(maps.reduce, 0, f, None)
+    q = gradient(maps.gather, 0, x, _quantities(plan, level, a) if maps.gather.length else None)
+    return q.view(len(nodes), len(plan.cells), f.shape[1])
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:

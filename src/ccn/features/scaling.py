@@ -1,13 +1,15 @@
 """Targets scaled to mean 0 and deviation 1, with the statistics of the training part alone.
 
-A target with a heavy tail may be bent first, by its logarithm or by the power transform of Yeo and Johnson, so that
-rare and huge values do not rule the loss. Both are increasing, so that the ends of an interval can be bent back.
+A target with a heavy tail may be bent first, by its logarithm, by the power transform of Yeo and Johnson or by its
+ranks, so that rare and huge values do not rule the loss. All are increasing, so that the ends of an interval can be
+bent back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,40 +17,53 @@ from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["Bend", "Shape", "TargetScale", "choose", "heavy_tailed"]
+__all__ = ["Bend", "Scale", "Shape", "TargetScale", "choose", "heavy_tailed"]
 
 Float = NDArray[np.float64]
-Shape = Literal["linear", "log", "power", "auto"]
+Shape = Literal["linear", "log", "power", "rank", "auto"]
 """How targets are bent; ``auto`` chooses for each target, see :func:`choose`."""
+Scale = Shape | tuple[Shape, ...]
+"""One shape for all targets, or one for each."""
 
 _MARGIN = 0.5  # of the training range, that predictions on a bent scale may exceed it by
+_NONE = 1e-12  # a power that is a logarithm to rounding; its quotients lose all digits near the least number
 _POWERS = (-3.0, 5.0)  # symmetric to 1, no bend; beyond them powers of outliers overflow
+_KNOTS = 101  # of ranks at most
 _LEAST = 20  # values below which the tail of a distribution cannot be told
 
 
 @dataclass(frozen=True)
 class Bend:
-    """An increasing map of one target: none, its logarithm, or the power transform of ``(y - centre) / size``.
+    """An increasing map of one target: none, its logarithm, the power transform of ``(y - centre) / size``, or ranks.
+
+    Ranks are the normal deviates of the shares of training values below, between ``knots`` by straight lines and
+    beyond them with the slope ``1 / size``.
 
     Attributes:
+        knots: pairs of a value and its deviate, both ascending.
         low, high: predictions are within these, the range of training extended by half of it (a logarithm: down to
             half of the smallest value), since what is far out on a bent scale is beyond all bounds when bent back.
     """
 
-    kind: Literal["linear", "log", "power"] = "linear"
+    kind: Literal["linear", "log", "power", "rank"] = "linear"
     power: float = 1.0
     centre: float = 0.0
     size: float = 1.0
     low: float = -np.inf
     high: float = np.inf
+    knots: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
-        numbers = (self.power, self.centre, self.size)
+        object.__setattr__(self, "knots", tuple(map(tuple, self.knots)))
+        numbers = (self.power, self.centre, self.size, *(x for pair in self.knots for x in pair))
         if not all(isinstance(x, int | float) for x in (*numbers, self.low, self.high)) or not (
-            self.kind in ("linear", "log", "power")
+            self.kind in ("linear", "log", "power", "rank")
             and np.isfinite(numbers).all()
             and self.size > 0
             and self.low <= self.high
+            and all(len(pair) == 2 for pair in self.knots)
+            and (self.kind == "rank") == (len(self.knots) > 1)
+            and all(a < c and b < d for (a, b), (c, d) in pairwise(self.knots))
         ):
             raise ConfigurationError(f"{self}: not a scale of a target")
 
@@ -62,6 +77,8 @@ class Bend:
         more = _MARGIN * (high - low)
         if kind == "log":
             return cls("log", low=low * (1 - _MARGIN), high=high + more)
+        if kind == "rank":
+            return cls("rank", size=float(y.std()), low=low - more, high=high + more, knots=_ranks(y))
         centre, size = _middle(y)
         power = _likeliest_power((y - centre) / size)
         made = cls("power", power, centre, size, low - more, high + more)
@@ -74,6 +91,8 @@ class Bend:
         with np.errstate(all="ignore"):
             if self.kind == "log":
                 return np.where(y <= 0, -np.inf, np.log(y))
+            if self.kind == "rank":
+                return _broken_line(y, *self._knots, 1 / self.size)
             x = (y - self.centre) / self.size
             return np.where(x < 0, -_power(-x, 2 - self.power), _power(x, self.power))
 
@@ -84,6 +103,8 @@ class Bend:
         with np.errstate(all="ignore"):
             if self.kind == "log":
                 return np.exp(z)
+            if self.kind == "rank":
+                return _broken_line(z, *self._knots[::-1], self.size)
             x = np.where(z < 0, -_root(-z, 2 - self.power), _root(z, self.power))
             return x * self.size + self.centre
 
@@ -101,18 +122,43 @@ class Bend:
             return np.ones_like(y)
         if self.kind == "log":
             return 1 / y
+        if self.kind == "rank":
+            at, to = self._knots
+            slopes = np.concatenate([[1 / self.size], np.diff(to) / np.diff(at), [1 / self.size]])
+            return np.where(np.isnan(y), np.nan, slopes[np.searchsorted(at, y)])
         x = (y - self.centre) / self.size
         return (1 + np.abs(x)) ** np.where(x < 0, 1 - self.power, self.power - 1) / self.size
+
+    @property
+    def _knots(self) -> tuple[Float, Float]:
+        at, to = np.array(self.knots).T
+        return at, to
+
+
+def _ranks(y: Float) -> tuple[tuple[float, float], ...]:
+    """Values and the normal deviates of their shares of ranks; equal values have the middle of theirs."""
+    from scipy.special import ndtri
+
+    values, count = np.unique(y, return_counts=True)
+    share = (np.cumsum(count) - count / 2) / len(y)
+    kept = np.unique(np.searchsorted(share, np.linspace(share[0], share[-1], _KNOTS)))
+    return tuple(zip(values[kept].tolist(), ndtri(share[kept]).tolist(), strict=True))
+
+
+def _broken_line(x: Float, at: Float, to: Float, slope: float) -> Float:
+    """From knots ``at`` to ``to``, and beyond them with a slope."""
+    beyond = np.minimum(x - at[0], 0) + np.maximum(x - at[-1], 0)
+    return np.asarray(np.interp(x, at, to) + slope * beyond, dtype=np.float64)
 
 
 def _power(x: Float, power: float) -> Float:
     """``((1 + x)^power - 1) / power`` for x >= 0, without rounding errors where the power is near 0."""
-    return np.asarray(np.log1p(x) if power == 0 else np.expm1(power * np.log1p(x)) / power)
+    return np.asarray(np.log1p(x) if abs(power) < _NONE else np.expm1(power * np.log1p(x)) / power)
 
 
 def _root(z: Float, power: float) -> Float:
     """The inverse of :func:`_power` for z >= 0."""
-    if power == 0:
+    if abs(power) < _NONE:
         return np.asarray(np.expm1(z))
     return np.asarray(np.where(power * z <= -1, np.inf, np.expm1(np.log1p(power * z) / power)))
 
@@ -201,28 +247,31 @@ class TargetScale:
             raise ConfigurationError(f"deviation={self.deviation} of targets must be positive")
 
     @classmethod
-    def fit(cls, targets: ArrayLike, shape: Shape = "linear") -> TargetScale:
-        """From the targets (rows, targets) of the training part.
+    def fit(cls, targets: ArrayLike, shape: Scale = "linear") -> TargetScale:
+        """From the targets (rows, targets) of the training part, bent in one way or each in its own.
 
         The deviation is that of the rows themselves (divided by their number, not by one less). A target with one
         value only, to rounding, is shifted and not scaled.
         """
         y = _table(targets)
-        if shape not in get_args(Shape):
-            raise ConfigurationError(f"target_scale={shape!r}: choose from {', '.join(get_args(Shape))}")
+        shapes = [shape] * y.shape[1] if isinstance(shape, str) else shape
+        if len(shapes) != y.shape[1] or not set(shapes) <= set(get_args(Shape)):
+            raise ConfigurationError(
+                f"target_scale={shape!r}: choose from {', '.join(get_args(Shape))}, for all targets or for each"
+            )
         bends = []
-        for column, values in enumerate(y.T):
+        for column, (values, kind) in enumerate(zip(y.T, shapes, strict=True)):
             known = values[~np.isnan(values)]
             if not len(known):
                 raise ConfigurationError(f"target {column} has no value in the training part; leave this target out")
             if not np.isfinite(known).all():
                 raise ConfigurationError(f"target {column} has an infinite value in the training part; remove it")
-            if shape == "log" and known.min() <= 0:
+            if kind == "log" and known.min() <= 0:
                 raise ConfigurationError(
                     f"target {column} has the value {known.min():g} in the training part, which has no logarithm; use "
                     "--target-scale power or auto"
                 )
-            bends.append(Bend.fit(known, shape))
+            bends.append(Bend.fit(known, kind))
         if all(b.kind == "linear" for b in bends):
             bends = []
         y = _columns(y, [b.bend for b in bends])

@@ -10,14 +10,17 @@ A subclass names its kind, which files and command lines use::
     class Weight(VertexFeatures, kind="weight"): ...
 
 Histogram alignment features are the labels around each vertex, distance by distance. ``H_j(i)`` holds the relative
-frequencies of the labels among the vertices at distance exactly j from i, zeros where there is none; the features of i
-are ``H_0(i), H_1(i), .., H_depth(i)`` side by side, ``H_0`` being its label. All distances come from breadth-first
-search from many vertices at once. With one row per start vertex, F_j is the 0-1 matrix of vertices at distance j, and
-the neighbours of those lie at distance j-1, j or j+1, hence
+frequencies of the labels among the vertices at distance exactly j from i, zeros where there is none, or their counts;
+the features of i are ``H_0(i), H_1(i), .., H_depth(i)`` side by side, ``H_0`` being its label. All distances come from
+breadth-first search from many vertices at once. With one row per start vertex, F_j is the 0-1 matrix of vertices at
+distance j, and the neighbours of those lie at distance j-1, j or j+1, hence
 
     F_0 = I        F_{j+1} = pattern(F_j A) without F_j and F_{j-1}        H_j = F_j X / (row sums of F_j)
 
-where X (vertices, labels) is one-hot. Start vertices are taken in blocks, which bounds the memory.
+where X (vertices, labels) is one-hot. Start vertices are taken in blocks, which bounds the memory. In graphs of up to
+64 vertices, such as most molecules, a set of vertices is one integer: the vertices within distance j+1 of i are the
+union of those within distance j of its neighbours, one operation for all i. One sparse product, whose rows are the
+F_j(i) of all i and j, then gives the features where they belong. Counts are integers, so that both ways agree exactly.
 """
 
 from __future__ import annotations
@@ -51,13 +54,23 @@ __all__ = [
 
 _BYTES = 4 << 30  # most memory that features chosen by default may take
 _PAIRS = 2**21  # pairs of vertices of one graph that a block may hold; each takes some ten bytes, a few times over
+_WORD = 64  # bits of an integer
+_BLOCK = 1 << 16  # vertices of small graphs that are worked on at a time
 KINDS: dict[str, type[VertexFeatures]] = {}
 """The definitions by kind; a subclass of :class:`VertexFeatures` registers itself."""
 
 
 @dataclass(frozen=True)
 class VertexFeatures(ABC):
-    """A definition of vertex features."""
+    """A definition of vertex features.
+
+    Example:
+        >>> from ccn import Graph, Pack
+        >>> pack = Pack.of([Graph([(0, 1), (1, 2)], n=3)])
+        >>> definition = vertex_features("degree").fit(pack)
+        >>> len(definition.names), definition.rows(pack).argmax(axis=1).tolist()
+        (12, [1, 2, 1])
+    """
 
     kind: ClassVar[str]
 
@@ -77,6 +90,13 @@ class VertexFeatures(ABC):
     @abstractmethod
     def rows(self, pack: Pack) -> NDArray[Any]:
         """(vertices, width) for the chosen graphs of the pack, in their order."""
+
+    def shares(self, pack: Pack, slope: NDArray[Any]) -> NDArray[Any]:
+        """(vertices,) how much of ``sum(rows * slope)`` each vertex gives, from the (vertices, width) slope.
+
+        A column that says something of other vertices belongs to these. The shares add up to the sum.
+        """
+        return np.asarray((self.rows(pack) * slope).sum(axis=1))
 
     def __call__(self, graphs: Any) -> Pack:
         """The graphs with these features instead of theirs."""
@@ -161,6 +181,11 @@ class Given(VertexFeatures, kind="given"):
     """The columns of the graphs as given; ``columns`` chooses among them by number, the default is all.
 
     Fitting records their width, so that graphs with another width are refused later.
+
+    Example:
+        >>> from ccn import Graph, Pack
+        >>> Given(columns=(1,)).rows(Pack.of([Graph([], [[1.0, 2.0], [3.0, 4.0]])])).tolist()
+        [[2.0], [4.0]]
     """
 
     columns: tuple[int, ...] | None = None
@@ -270,7 +295,13 @@ class Degree(VertexFeatures, kind="degree"):
 
 @dataclass(frozen=True)
 class Constant(VertexFeatures, kind="constant"):
-    """The number 1 at every vertex: structure alone."""
+    """The number 1 at every vertex: structure alone.
+
+    Example:
+        >>> from ccn import Graph, Pack
+        >>> Constant().rows(Pack.of([Graph([(0, 1)], n=2)])).tolist()
+        [[1], [1]]
+    """
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -281,7 +312,13 @@ class Constant(VertexFeatures, kind="constant"):
 
 
 def histogram_features(
-    graphs: Any, labels: ArrayLike | None = None, *, depth: int = 10, include_self: bool = True, pairs: int = _PAIRS
+    graphs: Any,
+    labels: ArrayLike | None = None,
+    *,
+    depth: int = 10,
+    include_self: bool = True,
+    counts: bool = False,
+    pairs: int = _PAIRS,
 ) -> NDArray[np.float32]:
     """Histogram alignment features of all vertices, (vertices, (depth + 1) * labels).
 
@@ -291,6 +328,7 @@ def histogram_features(
             vertex, one-hot; by default the vertex features of the graphs.
         depth: the largest distance.
         include_self: begin with the label of the vertex itself; ``False`` is the paper's formula exactly.
+        counts: numbers of vertices with each label in place of frequencies.
         pairs: pairs of vertices that are worked on at a time, which bounds the memory.
 
     Example:
@@ -306,18 +344,59 @@ def histogram_features(
         x = one_hot(index, len(values))
     if x.ndim != 2:
         raise GraphError(f"labels are one number or one row per vertex, got an array of shape {x.shape}")
-    x, a = x.astype(np.float32, copy=False), neighbours(pack)
-    if len(x) != a.shape[0]:
-        raise GraphError(f"the graphs have {a.shape[0]} vertices, but there are labels of {len(x)}")
-    width, first = x.shape[1], 0 if include_self else 1
+    sizes = pack.sizes
+    if len(x) != sizes.sum():
+        raise GraphError(f"the graphs have {sizes.sum()} vertices, but there are labels of {len(x)}")
+    first, small = 0 if include_self else 1, sizes <= _WORD
+    if x.dtype in (np.bool_, np.uint8) and len(x) and small.any():
+        if small.all():
+            return _of_small(pack, x, first, depth, counts)
+        out = np.empty((len(x), (depth + 1 - first) * x.shape[1]), dtype=np.float32)
+        for chosen in (small, ~small):
+            of = np.repeat(chosen, sizes)
+            how: Any = {"depth": depth, "include_self": include_self, "counts": counts, "pairs": pairs}
+            out[of] = histogram_features(pack.select(chosen), x[of], **how)
+        return out
+    x, a, width = x.astype(np.float32, copy=False), neighbours(pack), x.shape[1]
     out = np.zeros((len(x), (depth + 1 - first) * width), dtype=np.float32)
     for block in blocks(pack.sizes, pairs):
         for j, reached in enumerate(spheres(a, block, depth)):
             if j >= first:
-                count = np.diff(reached.indptr)[:, None]
+                count = 1 if counts else np.maximum(np.diff(reached.indptr)[:, None], 1)
                 at = (j - first) * width
-                out[block, at : at + width] = (reached @ x) / np.maximum(count, 1)
+                out[block, at : at + width] = (reached @ x) / count
     return out
+
+
+def _of_small(pack: Pack, x: NDArray[Any], first: int, depth: int, counts: bool) -> NDArray[np.float32]:
+    """:func:`histogram_features` of graphs of up to 64 vertices, for labels of one byte, whose sums are exact."""
+    import scipy.sparse as sp
+
+    sizes, x = pack.sizes, x.astype(np.float32)
+    start, a = np.repeat(np.cumsum(sizes) - sizes, sizes), neighbours(pack)
+    reached = np.left_shift(np.uint64(1), (np.arange(len(x)) - start).astype(np.uint64))
+    sphere = np.zeros((len(x), depth + 1), dtype="<u8")
+    sphere[:, 0] = reached
+    linked = np.flatnonzero(np.diff(a.indptr))
+    for j in range(1, depth + 1):
+        onward = np.bitwise_or.reduceat(reached[a.indices], a.indptr[linked]) if len(linked) else reached[linked]
+        sphere[linked, j] = onward & ~reached[linked]
+        if not sphere[:, j].any():
+            break
+        reached[linked] |= onward
+    made = []
+    for block in range(0, len(x), _BLOCK):
+        rows = np.ascontiguousarray(sphere[block : block + _BLOCK, first:])
+        bits = np.flatnonzero(np.unpackbits(rows.view(np.uint8), bitorder="little").view(bool))
+        row = bits // _WORD
+        count = np.bincount(row, minlength=rows.size)
+        column = start[block + row // rows.shape[1]] + bits % _WORD
+        indptr = np.concatenate([[0], np.cumsum(count)])
+        sums = sp.csr_array((np.ones(len(bits), np.float32), column, indptr), shape=(rows.size, len(x))) @ x
+        if not counts:
+            sums /= np.maximum(count, 1).astype(np.float32)[:, None]
+        made.append(sums.reshape(len(rows), -1))
+    return made[0] if len(made) == 1 else np.concatenate(made)
 
 
 def blocks(sizes: Int, pairs: int = _PAIRS) -> Iterator[slice]:
@@ -358,12 +437,14 @@ class Histograms(VertexFeatures, kind="histograms"):
     """Histogram alignment features of the labels that ``of`` defines, by default the one-hot labels given.
 
     The vocabulary is that of ``of``. A label that it does not contain is a row of zeros there and counts as a vertex
-    without a label: the frequencies at its distance then add up to less than one.
+    without a label: the frequencies at its distance then add up to less than one. With ``counts`` the columns hold how
+    many vertices have each label, as in the code of the paper's authors.
     """
 
     depth: int = 10
     include_self: bool = True
     of: VertexFeatures = field(default_factory=Given)
+    counts: bool = False
 
     def __post_init__(self) -> None:
         _check_integer("histogram features", "depth", self.depth, 0 if self.include_self else 1, 1000)
@@ -371,6 +452,8 @@ class Histograms(VertexFeatures, kind="histograms"):
             raise ConfigurationError(f"histogram features: of={self.of!r} must be vertex features such as Labels()")
         if isinstance(self.of, Histograms) and (self.depth + 1) * (self.of.depth + 1) > 1000:
             raise ConfigurationError("histogram features of histogram features: choose a smaller depth")
+        if type(self.counts) is not bool:
+            raise ConfigurationError(f"histogram features: counts={self.counts!r} must be true or false")
 
     def fit(self, graphs: Any) -> Histograms:
         return replace(self, of=self.of.fit(graphs))
@@ -381,7 +464,20 @@ class Histograms(VertexFeatures, kind="histograms"):
         return tuple(f"{name} at {j}" for j in range(first, self.depth + 1) for name in self.of.names)
 
     def rows(self, pack: Pack) -> NDArray[np.float32]:
-        return histogram_features(pack, self.of.rows(pack), depth=self.depth, include_self=self.include_self)
+        how = {"include_self": self.include_self, "counts": self.counts}
+        return histogram_features(pack, self.of.rows(pack), depth=self.depth, **how)
+
+    def shares(self, pack: Pack, slope: NDArray[Any]) -> NDArray[Any]:
+        # A frequency at distance j is a mean over the vertices there, a count a sum: the transposed one gives it back.
+        a, width, first = neighbours(pack), len(self.of.names), 0 if self.include_self else 1
+        own = np.zeros((a.shape[0], width), dtype=slope.dtype)
+        for block in blocks(pack.sizes):
+            for j, reached in enumerate(spheres(a, block, self.depth)):
+                if j >= first:
+                    count = 1 if self.counts else np.maximum(np.diff(reached.indptr)[:, None], 1)
+                    at = (j - first) * width
+                    own += reached.T @ (slope[block, at : at + width] / count)
+        return self.of.shares(pack, own)
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,18 @@ from ccn.errors import ConfigurationError, GraphError
 from ccn.graphs.graph import Batch, Graph, entry_weights
 from ccn.graphs.ragged import Int, ranges, starts
 
-__all__ = ["AdjacencyChannel", "EdgeFeatures", "Normalised", "Power", "Weights", "needs_grad", "sources"]
+__all__ = ["AdjacencyChannel", "Closed", "EdgeFeatures", "Normalised", "Power", "Weights", "needs_grad", "sources"]
 
 
 class AdjacencyChannel(Protocol):
-    """One or more matrices over the vertices, as functions of the graph."""
+    """One or more matrices over the vertices, as functions of the graph.
+
+    Example:
+        >>> import ccn
+        >>> channel = Normalised()
+        >>> channel.dense(ccn.Graph([(0, 1)], n=2), torch.float32).shape  # (channels, n, n)
+        torch.Size([1, 2, 2])
+    """
 
     @property
     def width(self) -> int:
@@ -60,6 +67,40 @@ class Weights:
 
     def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
         return b.entries, entry_weights(b.weights, b.entry_edge, dtype).to(b.device)[:, None]
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The adjacency matrix with ones on its diagonal, as the code of the paper's authors has it.
+
+    Example:
+        >>> Closed().dense(Graph([(0, 1)], n=2), torch.float32).tolist()
+        [[[1.0, 1.0], [1.0, 1.0]]]
+    """
+
+    width = 1
+
+    def matrix_class(self, graphs: MatrixClass) -> MatrixClass:
+        return MatrixClass(graphs.directed, self_loops=True)
+
+    def dense(self, graph: Graph, dtype: torch.dtype) -> Tensor:
+        a = graph.adjacency(dtype)
+        return (a + torch.diag_embed(1 - a.diagonal()))[None]
+
+    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
+        entries, order = b.cached("closed", lambda: _closed(b))
+        w = entry_weights(b.weights, b.entry_edge, dtype).to(b.device)
+        values = torch.cat([w, w.new_ones(b.n)])[torch.from_numpy(order).to(w.device)]
+        return entries, values[:, None]
+
+
+def _closed(b: Batch) -> tuple[Int, Int]:
+    """The places of A with the diagonal, in row order, and where the value of each stands: in A, or behind it."""
+    off = np.flatnonzero(b.entries[0] != b.entries[1])
+    every = np.arange(b.n)
+    entries = np.concatenate([b.entries[:, off], [every, every]], axis=1)
+    order = np.lexsort(entries[::-1])
+    return entries[:, order], np.concatenate([off, b.entries.shape[1] + every])[order]
 
 
 @dataclass(frozen=True)
@@ -138,7 +179,14 @@ def _walks(b: Batch, p: int) -> tuple[list[tuple[Tensor, Tensor, Tensor, int]], 
 
 @dataclass(frozen=True)
 class EdgeFeatures:
-    """The edge features, one matrix per column: ``A_e[i, j] = x_ij[e]``, 0 where there is no edge."""
+    """The edge features, one matrix per column: ``A_e[i, j] = x_ij[e]``, 0 where there is no edge.
+
+    Example:
+        >>> import ccn
+        >>> ethene = ccn.Graph.from_smiles("C=C")
+        >>> EdgeFeatures(4).dense(ethene, torch.float32)[:, 0, 1].tolist()  # single, double, triple, aromatic
+        [0.0, 1.0, 0.0, 0.0]
+    """
 
     width: int
 
@@ -165,10 +213,24 @@ class EdgeFeatures:
 
 
 def sources(b: Batch) -> list[Tensor]:
-    """The tensors from which the values of the channels are computed."""
+    """The tensors from which the values of the channels are computed.
+
+    Example:
+        >>> import ccn
+        >>> g = ccn.Graph([(0, 1)], n=2, weights=[2.0])
+        >>> [x.tolist() for x in sources(ccn.batch([g]))]
+        [[2.0]]
+    """
     return [s for s in (b.weights, b.edge_features) if s is not None]
 
 
 def needs_grad(b: Batch) -> bool:
-    """Whether gradients must flow to the values of the channels."""
+    """Whether gradients must flow to the values of the channels.
+
+    Example:
+        >>> import ccn
+        >>> g = ccn.Graph([(0, 1)], n=2, weights=torch.ones(1, requires_grad=True))
+        >>> needs_grad(ccn.batch([g]))
+        True
+    """
     return any(s.requires_grad for s in sources(b))

@@ -32,7 +32,13 @@ __all__ = [
 
 
 def reader_of(thing: Any) -> Callable[[Any], Graph] | None:
-    """The function that makes a graph from things of this kind, or None."""
+    """The function that makes a graph from things of this kind, or None.
+
+    Example:
+        >>> reader = reader_of("CCO")
+        >>> reader("CCO").n, reader_of(7)
+        (3, None)
+    """
     # By attributes: no library is imported, and RDKit's suppliers, which are lists of molecules, are not matched.
     if isinstance(thing, str):
         return from_smiles
@@ -49,7 +55,12 @@ def reader_of(thing: Any) -> Callable[[Any], Graph] | None:
 
 
 def is_one(thing: Any) -> bool:
-    """Whether ``thing`` stands for one graph, not for an iterable of several."""
+    """Whether ``thing`` stands for one graph, not for an iterable of several.
+
+    Example:
+        >>> is_one("CCO"), is_one(["CCO", "CC"])
+        (True, False)
+    """
     if not hasattr(thing, "__iter__") and not hasattr(thing, "__getitem__"):
         return True
     # A PyG Batch is a Data of many graphs; an array with another number of axes than two is a list of matrices.
@@ -59,7 +70,12 @@ def is_one(thing: Any) -> bool:
 def from_adjacency(
     a: Any, features: Any = None, *, directed: bool = False, self_loops: bool = False, name: str | None = None
 ) -> Graph:
-    """From an (n, n) adjacency matrix, dense or scipy sparse; its nonzero entries are the edges."""
+    """From an (n, n) adjacency matrix, dense or scipy sparse; its nonzero entries are the edges.
+
+    Example:
+        >>> from_adjacency([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).edges.tolist()
+        [[0, 1], [1, 0], [1, 2], [2, 1]]
+    """
     import scipy.sparse as sp
 
     where = prefix(name)
@@ -102,6 +118,11 @@ def from_networkx(
     An attribute that no node or edge has is left out; an edge without a weight, where others have one, weighs 1.
     Arrays and tensors keep their dtype, lists and numbers take torch's default. With ``directed=True`` an
     undirected graph has every edge both ways.
+
+    Example:
+        >>> import networkx as nx
+        >>> from_networkx(nx.path_graph(3)).edges.tolist()
+        [[0, 1], [1, 2]]
     """
     where = prefix(name)
     if g.is_multigraph():
@@ -151,6 +172,10 @@ def to_networkx(g: Graph) -> networkx.Graph:
     """To a NetworkX graph with vertex attribute ``x`` and edge attributes ``weight`` and, if any, ``edge_features``.
 
     Values become Python numbers and lists, which :func:`from_networkx` reads in torch's default dtype.
+
+    Example:
+        >>> to_networkx(from_smiles("C=O")).number_of_nodes()
+        2
     """
     import networkx as nx
 
@@ -165,7 +190,13 @@ def to_networkx(g: Graph) -> networkx.Graph:
 
 
 def from_pyg(data: Any, *, directed: bool = False, self_loops: bool = False, name: str | None = None) -> Graph:
-    """From a PyG ``Data``: ``x``, ``edge_index``, ``edge_weight`` and ``edge_attr``; no edges without an index."""
+    """From a PyG ``Data``: ``x``, ``edge_index``, ``edge_weight`` and ``edge_attr``; no edges without an index.
+
+    Example:
+        >>> data = to_pyg(from_smiles("CO"))  # needs torch_geometric
+        >>> from_pyg(data).edges.tolist()
+        [[0, 1], [1, 0]]
+    """
     index = data.edge_index
     if index is None and getattr(data, "adj_t", None) is not None:
         raise GraphError(f"{prefix(name)}the edges of the PyG Data are in adj_t; give them as edge_index")
@@ -182,7 +213,12 @@ def from_pyg(data: Any, *, directed: bool = False, self_loops: bool = False, nam
 
 
 def to_pyg(g: Graph) -> Any:
-    """To a PyG ``Data``, every entry of A as one directed edge."""
+    """To a PyG ``Data``, every entry of A as one directed edge.
+
+    Example:
+        >>> to_pyg(from_smiles("C=O")).edge_index.tolist()  # needs torch_geometric
+        [[0, 1], [1, 0]]
+    """
     try:
         from torch_geometric.data import Data
     except ImportError:
@@ -200,7 +236,12 @@ def to_pyg(g: Graph) -> Any:
 def from_smiles(
     smiles: str, *, features: str | MoleculeFeatures = "element", hydrogens: bool = False, name: str | None = None
 ) -> Graph:
-    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`."""
+    """From a SMILES string, parsed by RDKit; see :func:`from_rdkit`.
+
+    Example:
+        >>> from_smiles("CCO", features="compact")
+        Graph(n=3, edges=2, features=43)
+    """
     return from_rdkit(parse_smiles(smiles, prefix(name)), features=features, hydrogens=hydrogens, name=name)
 
 
@@ -211,6 +252,12 @@ def from_rdkit(
 
     ``features`` names their features, by default the one-hot element and bond order; see
     :mod:`ccn.chemistry.properties`.
+
+    Example:
+        >>> from rdkit import Chem
+        >>> mol = Chem.MolFromSmiles("CCO")
+        >>> from_rdkit(mol).n, from_rdkit(mol, hydrogens=True).n
+        (3, 9)
     """
     if not hasattr(mol, "GetAtoms"):
         hint = "; RDKit gives None for what it cannot read" if mol is None else ""
@@ -221,4 +268,10 @@ def from_rdkit(
     except GraphError as error:
         raise GraphError(f"{prefix(name)}{error}") from None
     vertex, edge = (torch.from_numpy(a).to(torch.get_default_dtype()) for a in (rows, edge_rows))
-    return Graph(edges, vertex, edge_features=edge, name=name, mol=chosen.molecule(mol))
+    whole = chosen.molecule(mol)
+    groups = None
+    if chosen.groups:
+        from ccn.chemistry.groups import group_marks
+
+        groups = group_marks(whole)
+    return Graph(edges, vertex, edge_features=edge, name=name, mol=whole, groups=groups)

@@ -124,7 +124,9 @@ class Graph:
             nonzero.
         self_loops: allow edges ``(u, u)``.
         name: identifies the graph in errors.
-        mol: the RDKit molecule behind the graph, for schemes that look for rings or groups in it.
+        mol: the RDKit molecule behind the graph, for schemes that look for groups in it.
+        groups: (n,) the kinds of functional groups that each vertex belongs to, a bit for each
+            (:func:`ccn.chemistry.groups.group_marks`).
 
     Example:
         >>> g = Graph(edges=[(0, 1), (1, 2)], features=[[1.0], [2.0], [3.0]])
@@ -146,6 +148,7 @@ class Graph:
         self_loops: bool = False,
         name: str | None = None,
         mol: Any = None,
+        groups: Any = None,
     ) -> None:
         where = prefix(name)
         count = None if n is None else _count(n, where)
@@ -162,6 +165,9 @@ class Graph:
             raise GraphError(f"{where}n={self.n}, but there are features of {len(self.features)} vertices")
         self.name = name
         self.mol = mol
+        self.groups = None if groups is None else np.asarray(groups)
+        if self.groups is not None and self.groups.shape != (self.n,):
+            raise GraphError(f"{where}{self.n} vertices, but groups of shape {self.groups.shape}")
         self.directed, self.self_loops = bool(directed), bool(self_loops)
         self.edges = _edge_array(edges, where)
         self.weights = None if weights is None else real_tensor(weights, "weights", where)
@@ -259,6 +265,7 @@ class Graph:
             self_loops=self.self_loops,
             name=self.name,
             mol=mol,
+            groups=None if self.groups is None else self.groups[before],
         )
 
     def __repr__(self) -> str:
@@ -308,6 +315,12 @@ class Batch:
         graph_features: (graphs, width) features of graphs as a whole, or None.
         matrix_class: the narrowest class that covers every graph's A.
         cached: what has been derived from the structure.
+
+    Example:
+        >>> import ccn
+        >>> b = ccn.batch([ccn.Graph([(0, 1)], n=2), ccn.Graph([(0, 1), (1, 2)], n=3)])
+        >>> b.start.tolist(), tuple(b.features.shape), b.entries.shape
+        ([0, 2, 5], (5, 1), (2, 6))
     """
 
     # Not a dataclass: Lightning Fabric would take one apart to convert its fields.
@@ -343,6 +356,24 @@ class Batch:
     def graph_of(self) -> Int:
         """(n,) the graph of each vertex."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
+
+    @cached_property
+    def edge_start(self) -> Int:
+        """(graphs+1,) first edge of each graph, as the edges were given."""
+        counts = getattr(self.graphs, "given_edges", None)  # of a ccn.graphs.pack.Pack
+        return starts([len(g.edges) for g in self.graphs] if counts is None else counts)
+
+    @cached_property
+    def edge_entry(self) -> Int:
+        """(edges,) an entry of A behind each edge; that of (u, v) where it is directed."""
+        edges, first = np.unique(self.entry_edge, return_index=True)
+        assert len(edges) == self.edge_start[-1]
+        return first
+
+    @property
+    def edge_ends(self) -> Int:
+        """(2, edges) the vertices of each edge."""
+        return self.entries[:, self.edge_entry]
 
     @cached_property
     def graph_features(self) -> Tensor | None:
@@ -392,6 +423,10 @@ def as_graph(thing: Any, where: str = "") -> Graph:
     """A :class:`Graph` from a graph, SMILES, RDKit molecule, NetworkX graph, PyG ``Data`` or matrix.
 
     Errors start with ``where``.
+
+    Example:
+        >>> as_graph("CCO").n, as_graph(np.array([[0, 1], [1, 0]])).n
+        (3, 2)
     """
     if isinstance(thing, Graph):
         return thing

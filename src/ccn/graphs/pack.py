@@ -30,6 +30,7 @@ Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
     "features": "vertex",
     "labels": "vertex",
+    "groups": "vertex",
     "row": "entry",
     "column": "entry",
     "edge": "entry",
@@ -80,7 +81,8 @@ class Pack(Sequence["Graph"]):
             row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent;
             ``labels`` (vertices, columns) and ``labels_width``: one-hot features by the numbers of their columns (-1
             for none), which stand before ``features`` or instead of them; ``edge_labels`` likewise;
-            ``graph_features`` (graphs, width): features of graphs as a whole, or absent.
+            ``graph_features`` (graphs, width): features of graphs as a whole, or absent; ``groups`` (vertices,) marks
+            of functional groups, or absent.
             From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.generators.keep`
             adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
             ``inner<l>_entry``: A within that part, by places in the part and the number of the entry; ``.._size``
@@ -142,6 +144,8 @@ class Pack(Sequence["Graph"]):
             value = getattr(b, key)
             if value is not None:
                 arrays[key] = value.detach().cpu().numpy()
+        if len(b) and all(g.groups is not None for g in b.graphs):
+            arrays["groups"] = np.concatenate([np.asarray(g.groups) for g in b.graphs])
         return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
 
     @classmethod
@@ -184,7 +188,8 @@ class Pack(Sequence["Graph"]):
         graph = np.repeat(np.arange(len(count)), count)
         number = np.arange(len(pairs)) - np.repeat(starts(count)[:-1], count)
         row, column = np.concatenate([pairs, pairs[:, ::-1]]).T
-        order = np.lexsort((column, row, np.concatenate([graph, graph])))
+        width = int(pairs.max(initial=0)) + 1
+        order = np.argsort((np.concatenate([graph, graph]) * width + row) * width + column, kind="stable")
         arrays = {
             "vertex_start": starts(np.asarray(vertices)),
             "edge_start": starts(count),
@@ -299,6 +304,10 @@ class Pack(Sequence["Graph"]):
         left = ("edge_features", "edge_labels", "edge_labels_width")
         return self._like({k: v for k, v in self.arrays.items() if k not in left}, self.chosen)
 
+    def with_groups(self, marks: NDArray[Any]) -> Pack:
+        """The same graphs with marks of functional groups, (vertices of all graphs,)."""
+        return self._like({**self.arrays, "groups": marks}, self.chosen)
+
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
         """The same graphs with features (graphs, width) of each as a whole."""
         return self._like({**self.compact().arrays, "graph_features": features})
@@ -318,6 +327,11 @@ class Pack(Sequence["Graph"]):
     def sizes(self) -> Int:
         """(graphs,) number of vertices of each graph."""
         return self._count("vertex")
+
+    @property
+    def given_edges(self) -> Int:
+        """(graphs,) number of edges of each graph as they were given: an undirected one may be given both ways."""
+        return self._count("edge")
 
     @property
     def edge_counts(self) -> Int:
@@ -444,6 +458,13 @@ class Pack(Sequence["Graph"]):
     def _rows(self, of: str) -> Int:
         return ranges(np.asarray(self.arrays[f"{of}_start"][self.chosen], dtype=np.int64), self._count(of))
 
+    def _places(self, of: str) -> Int | slice:
+        """The same, where possible as a slice, which is copied several times as fast."""
+        if not len(self) or (np.diff(self.chosen) != 1).any():
+            return self._rows(of)
+        start = self.arrays[f"{of}_start"]
+        return slice(int(start[self.chosen[0]]), int(start[self.chosen[-1] + 1]))
+
     @overload
     def __getitem__(self, i: int) -> Graph: ...
     @overload
@@ -472,6 +493,7 @@ class Pack(Sequence["Graph"]):
             directed=self.directed,
             self_loops=self.self_loops,
             name=None if self.name is None else f"{self.name}[{number}]",
+            groups=cut.get("groups"),
         )
 
     def batch(self) -> Batch:
@@ -482,13 +504,13 @@ class Pack(Sequence["Graph"]):
 
         from ccn.graphs.graph import Batch
 
-        vertex, edge, entry = (self._rows(of) for of in ("vertex", "edge", "entry"))
+        vertex, edge, entry = (self._places(of) for of in ("vertex", "edge", "entry"))
         a, entries, start = self.arrays, self._count("entry"), starts(self._count("vertex"))
         shift = np.repeat(start[:-1], entries)
 
-        def values(key: str, rows: Int) -> torch.Tensor | None:
+        def values(key: str, rows: Int | slice) -> torch.Tensor | None:
             found = self._values(key, rows)
-            return None if found is None else torch.from_numpy(np.asarray(found))
+            return None if found is None else torch.from_numpy(np.array(found) if isinstance(rows, slice) else found)
 
         features = values("features", vertex)
         assert features is not None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Cache", "Int", "ranges", "small", "starts"]
+__all__ = ["Cache", "Int", "Ragged", "ranges", "small", "starts"]
 
 Int = NDArray[np.int64]
 
@@ -36,6 +36,80 @@ def starts(count: Int | Sequence[int]) -> Int:
 def small(x: NDArray[Any]) -> NDArray[Any]:
     """Nonnegative integers in the smallest type that holds them."""
     return x.astype(np.min_scalar_type(int(x.max(initial=0))))
+
+
+class Ragged:
+    """Rows of numbers in groups: those of the vertices, or of the edges, of each graph.
+
+    Its length is the number of groups, and indexing by numbers of groups gives their rows, one after another, so that
+    it can stand where an array has one row per graph.
+
+    Args:
+        values: (rows, columns).
+        start: (groups+1,) first row of each group.
+
+    Example:
+        >>> r = Ragged.of([[[1.0], [2.0]], [[3.0]]])
+        >>> len(r), r[[1, 0]].tolist()
+        (2, [[3.0], [1.0], [2.0]])
+    """
+
+    def __init__(self, values: NDArray[np.float64], start: Int) -> None:
+        self.values, self.start = values, start
+
+    @classmethod
+    def of(cls, groups: Sequence[Any]) -> Ragged:
+        """From one array (rows, columns) per group."""
+        arrays = [np.asarray(g, dtype=np.float64) for g in groups]
+        width = max((a.shape[1] for a in arrays if a.ndim == 2), default=1)
+        arrays = [a.reshape(len(a), width) for a in arrays]
+        return cls(np.concatenate([np.empty((0, width)), *arrays]), starts([len(a) for a in arrays]))
+
+    @property
+    def counts(self) -> Int:
+        """(groups,) rows of each."""
+        return np.diff(self.start)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.values.ndim
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def rows(self, groups: Any) -> Int:
+        """The numbers of the rows of some groups, by their numbers or a mask."""
+        chosen = np.asarray(groups)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
+        return ranges(self.start[chosen], self.counts[chosen])
+
+    def __getitem__(self, groups: Any) -> NDArray[np.float64]:
+        return self.values[self.rows(groups)]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.asarray(self.values, dtype=dtype)
+
+    def select(self, groups: Any) -> Ragged:
+        """The same of some groups."""
+        counts = self.counts[np.asarray(groups)]
+        return Ragged(self[groups], starts(counts))
+
+    def columns(self, chosen: Sequence[int]) -> Ragged:
+        """The same with some of the columns."""
+        return Ragged(self.values[:, list(chosen)], self.start)
+
+    def any(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(groups,) whether a mask of the rows holds for any of a group's."""
+        return np.asarray(np.bincount(np.repeat(np.arange(len(self)), self.counts)[mask], minlength=len(self)) > 0)
+
+    @classmethod
+    def join(cls, a: Ragged, b: Ragged) -> Ragged:
+        """One after the other."""
+        return cls(np.concatenate([a.values, b.values]), starts(np.concatenate([a.counts, b.counts])))
 
 
 class Cache:

@@ -1,8 +1,8 @@
 """Covariant aggregation as a module: the rule of the paper for all nodes of a level at once.
 
 The six steps stand in :func:`ccn.reference.aggregate`, literally. This layer owns what is learned,
-``weight`` (out, contractions, in), ``bias`` (out,) and, where the scheme has children without an
-anchor, ``weight_free``; the engine computes the same result packed.
+``weight`` (out, contractions, in), ``bias`` (out,) and, on request or where children have no anchor
+at all, ``weight_free``; the engine computes the same result packed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from math import sqrt
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,19 +23,32 @@ from ccn.algebra.contractions import (
     EquivariantMap,
     MatrixClass,
     Source,
+    adjacency_maps,
     bell,
     equivariant_maps,
     preset,
+    unstacked,
 )  # fmt: skip
-from ccn.engine.aggregate import aggregate, invariants, over_graphs, square_maps
+from ccn.engine.aggregate import (
+    aggregate,
+    children_of,
+    dense_maps,
+    invariants,
+    over_graphs,
+    prepare,
+    prepare_children,
+    prepare_scalars,
+    scalars,
+)
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, Plan, plan
+from ccn.engine.plan import Map, Plan, is_dense, plan
 from ccn.errors import ConfigurationError
+from ccn.graphs.ragged import ranges
 from ccn.layers.initialisation import scales
 from ccn.layers.normalisation import normalisation
-from ccn.schemes.packed import Level, Nodes
+from ccn.schemes.packed import RELATIONS, Level, Nodes
 
-__all__ = ["NONLINEARITIES", "Activation", "Adjacency", "Aggregation", "Choice", "list_maps"]
+__all__ = ["NONLINEARITIES", "Activation", "Adjacency", "Aggregation", "Choice", "list_maps", "pointwise"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,12 @@ class Activation:
     ``data`` has shape (sum over nodes of m^order, channels): nodes in order of part size, each tensor
     with its last axis slowest. :meth:`node` gives one of them as a plain array. ``totals`` are the invariants summed
     over each graph, where they were computed in the same pass.
+
+    Example:
+        >>> import ccn
+        >>> f = ccn.CCN(in_features=1, out_features=1, channels=4).activations([ccn.Graph([(0, 1), (1, 2)], n=3)])[1]
+        >>> f.part(0), f.node(0).shape  # vertex 0 and its neighbour: a tensor of order 2 with 4 channels
+        ([0, 1], torch.Size([2, 2, 4]))
     """
 
     data: Tensor
@@ -139,17 +159,23 @@ def list_maps(
     does not say what it contracts is taken by its order, and one of T (x) A then, as a string always, for every channel
     of A. With ``stacked=False`` the same for U, the
     sum of the children without an anchor, which lacks the stacking axis; the list may then be empty.
+
+    Example:
+        >>> len(list_maps("distinct", 2, 2)), len(list_maps("distinct", 2, 2, adjacency="both"))
+        (26, 29)
     """
     n = k + stacked
     if isinstance(choice, str) and "->" in choice:
         choice = [choice]
     wanted: list[tuple[Source, int, int, MatrixClass]] = []  # source, order, channel, class of A
     if self_product:
-        if adjacency:
-            raise ConfigurationError("self_product=True is T (x) T without A: pass adjacency=False with it")
         if k > 2:
             raise ConfigurationError(f"self_product=True is offered for orders 0 to 2, not {k}")
-        wanted.append(("TT" if stacked else "UU", 2 * n, 0, MatrixClass()))
+        if adjacency is not True:
+            wanted.append(("TT" if stacked else "UU", 2 * n, 0, MatrixClass()))
+        if adjacency:
+            source: Source = "TTA" if stacked else "UUA"
+            wanted += [(source, 2 * n + 2, c, matrix) for c, matrix in enumerate(classes)]
     else:
         if adjacency is not True:
             wanted.append(("T" if stacked else "U", n, 0, MatrixClass()))
@@ -157,11 +183,13 @@ def list_maps(
             wanted += [("TA" if stacked else "UA", n + 2, c, matrix) for c, matrix in enumerate(classes)]
     maps: list[Map] = []
     if choice == "complete" and not self_product:
-        if adjacency:
-            raise ConfigurationError(
-                "contractions='complete' is the basis of linear maps of T alone: pass adjacency=False"
-            )
-        maps += equivariant_maps(n, k_out, wanted[0][0])
+        if adjacency and k > 2:
+            raise ConfigurationError(f"contractions='complete' with A is offered for orders 0 to 2, not {k}")
+        for source, order, channel, matrix in wanted:
+            if source in ("T", "U"):
+                maps += equivariant_maps(order, k_out, source)
+            else:
+                maps += adjacency_maps(order, k_out, source, matrix, channel)
     elif isinstance(choice, str):
         for source, order, channel, matrix in wanted:
             maps += preset(choice, order, k_out, source, matrix, channel) if k_out <= order else ()
@@ -180,13 +208,25 @@ def list_maps(
     return (*maps, _own(k, k_out)) if own else tuple(maps)
 
 
+def _parsed(text: str) -> Map:
+    """The contraction that a text means, or the equivariant map that is none, such as an elementwise product."""
+    try:
+        return Contraction.parse(text)
+    except ConfigurationError:
+        try:
+            return EquivariantMap.parse(text)
+        except ConfigurationError:
+            pass
+        raise
+
+
 def _listed(c: Map | str, k_out: int, wanted: Sequence[tuple[Source, int, int, MatrixClass]], own: bool) -> list[Map]:
     """A contraction of a user's list as those of the layer: one, or one per channel of A."""
     if own and (c.startswith("own ") if isinstance(c, str) else getattr(c, "source", None) == "own"):
         return []  # it is added at the end
     any_channel = isinstance(c, str)
-    c = Contraction.parse(c) if isinstance(c, str) else c
-    if not isinstance(c, Contraction):
+    c = _parsed(c) if isinstance(c, str) else c
+    if not isinstance(c, Contraction | EquivariantMap):
         raise ConfigurationError(f"contractions lists {c!r}, which is not a ccn.Contraction or its einsum")
     stated = c.source != "H"
     found: list[Map] = [
@@ -210,15 +250,32 @@ class Aggregation(nn.Module):
     Attributes:
         contractions: the Q's, in the order of the second axis of ``weight``.
         weight: (out, len(contractions), in).
-        weight_free: the same for children without an anchor along ``contractions_free``, or None. Where contractions
-            are listed one by one, those of such children are all distinct ones.
+        weight_free: the same for children without an anchor in the part along ``contractions_free``, or None. Where
+            contractions are listed one by one, those of such children are all distinct ones.
         bias: (out,).
+
+    Children without an anchor in the part have no place on the stacking axis. With ``free="shared"`` their sum U enters
+    the contractions that sum over the stack, with the same slice of ``weight``, and no other; ``free=True`` gives U a
+    ``weight_free`` of its own, by which the layer sees which children these are.
+
+    Siblings without an anchor have no order among each other, but they are related: rings share atoms, or are bonded.
+    For each of ``relations``, a matrix R over such siblings c and d, ``sum_c r_c F~_c`` with ``r_c = sum_d R[c, d]``
+    enters like U, with a weight of its own: ``weight_related`` (relations, out, contractions of U, in).
+
+    ``level`` is the level of its nodes, by which its weights are drawn; with ``root`` they are the roots above level
+    ``level - 1``.
 
     See Also:
         :func:`ccn.reference.aggregate`: the rule itself. :class:`ccn.CCN`: the network.
+
+    Example:
+        >>> layer = Aggregation(8, 16, order=2, contractions=["abx,xy->ab"])
+        >>> layer.weight.shape, [str(c) for c in layer.contractions]
+        (torch.Size([16, 1, 8]), ['abx,xy->ab'])
     """
 
     weight_free: nn.Parameter | None
+    weight_related: nn.Parameter | None
 
     def __init__(
         self,
@@ -232,35 +289,59 @@ class Aggregation(nn.Module):
         own: bool = False,
         self_product: bool = False,
         classes: Sequence[MatrixClass] = (MatrixClass(),),
-        free: bool = False,
+        free: bool | Literal["shared"] = False,
+        relations: Sequence[str] = (),
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
         norm: str | None = None,
         dropout: float = 0.0,
         level: int = 1,
+        root: bool = False,
     ) -> None:
         super().__init__()
+        self.level, self.at_root = level, root
         self.order, self.order_out = order, order if order_out is None else order_out
         self.in_channels, self.out_channels = in_channels, out_channels
         self.self_product, self.classes = self_product, tuple(classes)
         self._plans: dict[bool, Plan] = {}
-        self.nonlinearity = _nonlinearity(nonlinearity)
+        self.nonlinearity = pointwise(nonlinearity)
         free_choice = contractions if contractions in PRESETS else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
         self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
         self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
         self.bias = nn.Parameter(torch.zeros(out_channels))
         self.contractions_free: tuple[Map, ...] = ()
-        if free:
+        self.shared: tuple[int, ...] = ()  # of the contractions of T, those that those of U share weights with
+        if free == "shared":
+            of_u = [(i, u) for i, c in enumerate(self.contractions) if (u := unstacked(c, order)) is not None]
+            self.shared, self.contractions_free = tuple(i for i, _ in of_u), tuple(u for _, u in of_u)
+        elif free:
             self.contractions_free = list_maps(free_choice, order, self.order_out, stacked=False, **options)  # type: ignore[arg-type]
+        self.shares_weight = free == "shared"
         weights = torch.empty(out_channels, len(self.contractions_free), in_channels)
-        self.register_parameter("weight_free", nn.Parameter(weights) if free else None)
+        self.register_parameter("weight_free", nn.Parameter(weights) if free and not self.shares_weight else None)
+        self.dense = any(is_dense(c) for c in (*self.contractions, *self.contractions_free))
+        self.relations = tuple(relations) if free else ()
+        if wrong := set(relations) - set(RELATIONS):
+            raise ConfigurationError(f"relations={relations}: {wrong.pop()!r} is not one of {', '.join(RELATIONS)}")
+        of_related = torch.empty(len(self.relations), *weights.shape)
+        self.register_parameter("weight_related", nn.Parameter(of_related) if self.relations else None)
         self.norm = normalisation(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
         self.dropout = dropout
-        self.reset_parameters(level)
+        self.reset_parameters()
 
-    def reset_parameters(self, level: int = 1) -> None:
+    def scales(self, maps: tuple[Map, ...]) -> tuple[float, ...]:
+        """What each of these Q's sums, where this layer stands in a network (:mod:`ccn.layers.initialisation`)."""
+        return scales(maps, self.order, self.order_out, self.classes, self.level, self.at_root)
+
+    def strengths(self) -> Tensor:
+        """(contractions,) how strongly each enters the output: ``s_j |W_j|``, with s_j the RMS of what it sums."""
+        scale = self.weight.new_tensor([s if s > 0 else 0.0 for s in self.scales(self.contractions)])
+        found: Tensor = scale * torch.linalg.vector_norm(self.weight.transpose(0, 1).flatten(1), dim=1)
+        return found
+
+    def reset_parameters(self) -> None:
         """Draw the weights: normal, with each contraction scaled to what it sums.
 
         A contraction adds up to m^3 terms and A adds more. Its weights are divided by the RMS of its
@@ -271,13 +352,15 @@ class Aggregation(nn.Module):
         """
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
             if weight is not None and maps:
-                scale = scales(maps, self.order, self.order_out, self.classes, level)
+                scale = self.scales(maps)
                 live = sum(s > 0 for s in scale)
                 spread = [[1 / s if s > 0 else 1.0] for s in scale]
                 with torch.no_grad():
                     nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
                     weight.mul_(weight.new_tensor(spread))
         nn.init.normal_(self.bias, std=0.1)
+        if self.weight_related is not None:
+            nn.init.normal_(self.weight_related, std=0.1 / sqrt(self.in_channels))
 
     def linear(
         self,
@@ -290,24 +373,65 @@ class Aggregation(nn.Module):
         affine: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
-        if self.self_product:
-            return self._square(f, level, matrices), None
-        weights: list[Tensor] = [w for w in (self.weight, self.weight_free) if w is not None]
-        weight = torch.cat(weights, dim=1) if len(weights) > 1 else weights[0]
+        f = children_of(level, f, self.order)
+        if self.dense:
+            return self._dense(f, level, matrices), None
+        weight: Tensor = self.weight
+        if self.contractions_free:
+            free = weight[:, list(self.shared)] if self.weight_free is None else self.weight_free
+            weight = torch.cat([weight, free], dim=1)
         bias: Tensor = self.bias
         if affine is not None:
             scale, shift = affine
             weight, bias = weight * scale[:, None, None], bias * scale + shift
-        return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs)
+        if self.at_root:
+            q = scalars(f, self.plan(level), level, matrices)
+            y = q.flatten(1) @ weight.flatten(1).T + bias
+            return (y.relu() if relu else y), None
+        if self.weight_related is None:
+            return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs)
+        y, _ = aggregate(f, weight, bias, self.plan(level), level, matrices)
+        if len(level.free):
+            y = y + self._related(f, level, matrices, None if affine is None else affine[0])
+        return (y.relu() if relu else y), None
+
+    def _related(self, f: Tensor, level: Level, matrices: Matrices, scale: Tensor | None) -> Tensor:
+        """What children bring that are weighed by how they are related to their siblings."""
+        assert self.weight_related is not None
+        entries = matrices.batch.entries
+        copies, order = level.copies
+        found = level.cached("related", lambda: level.related(entries))
+        size, child = copies.below.size**self.order, level.free.child[order]
+        index = torch.from_numpy(ranges(level.below.row_start(self.order)[:-1][child], size)).to(f.device)
+        rows, of_u = f.index_select(0, index), plan(self.contractions_free, self.order, self.order_out, self.classes)
+        each = []
+        for name, weight in zip(self.relations, self.weight_related, strict=True):
+            r = torch.from_numpy(np.repeat(found[name][order], size)).to(f)[:, None]
+            used = weight if scale is None else weight * scale[:, None, None]
+            each.append(aggregate(rows * r, used, torch.zeros_like(self.bias), of_u, copies, matrices)[0])
+        return torch.stack(each).sum(0)
+
+    def preactivation(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
+        """What the nonlinearity is applied to, (rows, out); outside of training it is affine in f and in A."""
+        affine = self._affine()
+        data, _ = self.linear(f, level, matrices, affine=affine)
+        return data if self.norm is None or affine is not None else self.norm(data)
 
     def _affine(self) -> tuple[Tensor, Tensor] | None:
         """Batch normalisation outside of training as a factor and a summand per channel, for weights and bias."""
         norm = self.norm
-        if not isinstance(norm, nn.BatchNorm1d) or norm.training or norm.running_var is None or self.self_product:
+        if not isinstance(norm, nn.BatchNorm1d) or norm.training or norm.running_var is None or self.dense:
             return None
         assert norm.running_mean is not None
         scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
         return scale, norm.bias - norm.running_mean * scale
+
+    def prepare(self, level: Level, matrices: Matrices) -> int:
+        """Build what this layer needs on a level, which keeps it; returns its bytes."""
+        cut = prepare_children(level, self.order, matrices.batch.device)
+        if self.dense:
+            return cut
+        return cut + (prepare_scalars if self.at_root else prepare)(self.plan(level), level, matrices)
 
     def plan(self, level: Level) -> Plan:
         """The plan of this layer on a level; it prints as the steps that are computed."""
@@ -320,12 +444,12 @@ class Aggregation(nn.Module):
         """What is copied and pickled: plans can be made again."""
         return {**self.__dict__, "_plans": {}}
 
-    def _square(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
-        """The same for H = T (x) T."""
+    def _dense(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
+        """The same for maps that no plan has."""
         out: Tensor = self.bias
         for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
             if weight is not None:
-                q = square_maps(f, maps, self.order, self.order_out, level, matrices)
+                q = dense_maps(f, maps, self.order, self.order_out, level, matrices, self.shares_weight)
                 out = out + torch.einsum("rqi,oqi->ro", q, weight)
         return out
 
@@ -339,9 +463,9 @@ class Aggregation(nn.Module):
         """
         affine = self._affine()
         normed = self.norm is None or affine is not None
-        fused = self.nonlinearity is torch.relu and normed and not self.self_product
+        fused = self.nonlinearity is torch.relu and normed and not self.dense
         dropped = self.training and self.dropout > 0
-        direct = fused and not dropped
+        direct = fused and not dropped and not self.at_root and self.weight_related is None
         data, found = self.linear(f, level, matrices, fused, keep or not direct, graphs if direct else None, affine)
         if not fused:
             data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))
@@ -366,7 +490,8 @@ class Aggregation(nn.Module):
         )
 
 
-def _nonlinearity(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+def pointwise(choice: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """The nonlinearity of this name, or the function itself."""
     if callable(choice):
         return torch.relu if isinstance(choice, nn.ReLU) or choice is nn.functional.relu else choice
     if not isinstance(choice, str) or choice not in NONLINEARITIES:

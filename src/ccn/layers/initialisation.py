@@ -16,16 +16,17 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate, invariants, square_maps
+from ccn.engine.aggregate import aggregate, dense_maps, invariants
+from ccn.engine.backend import using_backend
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, plan
+from ccn.engine.plan import Map, is_dense, plan
 from ccn.graphs.adjacency import Weights
 from ccn.graphs.graph import Batch, Graph, batch
 from ccn.graphs.ragged import Cache, Int
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
-__all__ = ["readout_scales", "scales"]
+__all__ = ["readout_scales", "reference", "scales"]
 
 
 @dataclass(frozen=True)
@@ -48,24 +49,32 @@ class _Ones:
 
 
 @cache
-def _reference(levels: int) -> tuple[Batch, Composition]:
+def reference(levels: int) -> tuple[Batch, Composition]:
+    """The reference graph and its scheme of so many levels, with the root."""
     edges = [(i, (i + 1) % 14) for i in range(14)] + [(i, (i + 5) % 14) for i in range(0, 14, 2)]
     b = batch([Graph(edges, n=14)])
-    return b, composition(b, Neighbourhoods(), levels)
+    return b, composition(b, Neighbourhoods(), levels, root=True)
 
 
 @lru_cache(maxsize=256)
 def scales(
-    maps: tuple[Map, ...], order: int, order_out: int, classes: tuple[MatrixClass, ...], level: int
+    maps: tuple[Map, ...],
+    order: int,
+    order_out: int,
+    classes: tuple[MatrixClass, ...],
+    level: int,
+    root: bool = False,
 ) -> tuple[float, ...]:
-    """The RMS of each Q for children of all ones, at this level of the reference graph."""
-    b, scheme = _reference(level)
-    at = replace(scheme.levels[level - 1], free=scheme.levels[level - 1].stacked, cached=Cache())
+    """The RMS of each Q for children of all ones, at this level of the reference graph, or at a root in its place."""
+    b, scheme = reference(level - root)
+    at = scheme.root if root else scheme.levels[level - 1]
+    assert at is not None
+    at = replace(at, free=at.stacked, cached=Cache())
     matrices = Matrices(b, [_Ones(c.self_loops) for c in classes], torch.float32)
     ones = torch.ones(at.below.rows(order), 1)
-    with torch.no_grad():
-        if any(c.source in ("TT", "UU") for c in maps):
-            q = square_maps(ones, maps, order, order_out, at, matrices)[..., 0]
+    with torch.no_grad(), using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
+        if any(is_dense(c) for c in maps):
+            q = dense_maps(ones, maps, order, order_out, at, matrices)[..., 0]
         else:
             p, each = plan(maps, order, order_out, classes), torch.eye(len(maps))[..., None]
             q, _ = aggregate(ones, each, torch.zeros(len(maps)), p, at, matrices)
@@ -74,6 +83,7 @@ def scales(
 
 def readout_scales(orders: Sequence[int]) -> list[list[float]]:
     """For each level the value of each invariant of all ones on the reference graph."""
-    _, scheme = _reference(max(1, len(orders) - 1))
+    _, scheme = reference(max(1, len(orders) - 1))
     levels = [(scheme.nodes(level), order) for level, order in enumerate(orders)]
-    return [invariants(torch.ones(nodes.rows(k), 1), nodes, k).sum(0).tolist() for nodes, k in levels]
+    with using_backend("torch"):
+        return [invariants(torch.ones(nodes.rows(k), 1), nodes, k).sum(0).tolist() for nodes, k in levels]

@@ -61,6 +61,12 @@ class RobustScale(nn.Module):
 
     Columns of counts (whole numbers from 0 on) become log(1 + x) first. A column whose quartiles are equal has its
     standard deviation as unit; one with a single value gives 0. The statistics are buffers, which :meth:`fit` sets.
+
+    Example:
+        >>> scale = RobustScale(1)
+        >>> scale.fit(np.array([[-1.0], [0.0], [0.5], [1.0], [900.0]]))
+        >>> scale(torch.tensor([[0.5], [900.0]])).tolist()
+        [[0.0], [5.0]]
     """
 
     counts: Tensor

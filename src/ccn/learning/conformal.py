@@ -4,7 +4,7 @@ From n calibration rows, used neither to fit nor to choose, take the scores ``s_
 exchangeable new row, ``P(s <= q) >= level`` if q is the k-th smallest score, ``k = ceil((n + 1) level)``: the new score
 has any rank among the n + 1 with equal probability. For k > n no finite interval has this coverage, and q is infinite.
 With ``d = 1`` all intervals are equally wide; with d the spread of an ensemble they are wider where its members
-disagree.
+disagree, by as much as pays: the less the disagreement tells about errors, the larger the constant that is added to it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
 
-__all__ = ["Calibration", "calibrate", "quantile", "rows_needed"]
+__all__ = ["Calibration", "calibrate", "choose_floor", "quantile", "rows_needed"]
 
 Floats = NDArray[np.float64]
+_FLOORS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # times the usual spread
 
 
 def quantile(scores: Floats, level: float) -> float:
@@ -90,6 +91,29 @@ class Calibration:
 
 def _divisor(spread: Floats, floor: Sequence[float]) -> Floats:
     return spread + np.array(floor) if len(floor) else np.ones_like(spread)
+
+
+def choose_floor(errors: Floats, spread: Floats, level: float) -> float:
+    """What is added to the spread (rows,) so that intervals of this level are the narrowest for errors (rows,).
+
+    A multiple of the usual spread, from half of it, where the spread tells errors apart, to so many times that all
+    intervals are nearly equally wide. Without enough rows for the level it is half.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> s = rng.uniform(0.5, 1.5, 400)
+        >>> telling = choose_floor(np.abs(s * rng.normal(size=400)), s, 0.9)
+        >>> useless = choose_floor(np.abs(rng.normal(size=400)), s, 0.9)
+        >>> telling < useless
+        True
+    """
+    usual = float(np.median(spread))
+
+    def width(times: float) -> float:
+        divisor = spread + times * usual
+        return quantile(errors / np.maximum(divisor, 1e-300), level) * float(divisor.mean())
+
+    return usual * min(_FLOORS, key=width)
 
 
 def calibrate(targets: Floats, predictions: Floats, spread: Floats, floor: Sequence[float] = ()) -> Calibration:

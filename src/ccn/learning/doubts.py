@@ -11,6 +11,7 @@ from ccn.learning.task import Floats, Task
 __all__ = ["check_finite", "doubts", "tails"]
 
 _LEAST = 10  # rows from which R2 and the classes predicted tell something
+_FEW = 5  # rows of which all may have one prediction by chance
 _CONSTANT = 1e-6  # of the deviation of the targets
 _WORST = -1.0  # R2
 _REMEDY = "try fewer --epochs, a smaller --learning-rate, --target-scale auto or more data"
@@ -47,7 +48,7 @@ def doubts(task: Task, targets: Floats, predictions: Floats, part: str) -> list[
         if task.kind == "regression":
             p, squares = p[:, i], float(((y - y.mean()) ** 2).sum())
             r2 = 1 - float(((y - p) ** 2).sum()) / squares if squares else 0.0
-            if np.ptp(p) < _CONSTANT * y.std():
+            if np.ptp(p) < _CONSTANT * y.std() and len(y) >= _FEW:
                 found.append(f"{where} all predictions are {p.mean():.4g}, so that nothing was learned; {_REMEDY}")
             elif r2 < _WORST and len(y) >= _LEAST:
                 found.append(f"{where} R2 is {r2:.3g}, far worse than predicting their mean; {_REMEDY}")

@@ -6,7 +6,7 @@ The estimators, runs, model files, predictions, intervals and reports know a fit
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
+from ccn.learning.contributions import Contributions
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
 
@@ -73,6 +74,11 @@ class Fitted(ABC):
         each = self.predict(graphs)
         return Prediction(each.mean(axis=0), each.std(axis=0))
 
+    @classmethod
+    def predict_all(cls, several: Sequence[Self], graphs: Pack) -> Floats:
+        """(members of all, graphs, columns) predictions of several that were fitted by one method."""
+        return np.concatenate([one.predict(graphs) for one in several])
+
     @abstractmethod
     def state(self) -> State:
         """Tensors and plain data from which :meth:`from_state` makes the same again."""
@@ -85,6 +91,17 @@ class Fitted(ABC):
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """(graphs, embedding_width) features for other methods."""
         raise ConfigurationError("this method has no embedding; a network of ccn has one")
+
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """What vertices, edges and molecule-level features contribute to an output, on its margin.
+
+        ``output`` is the number of a target, or of a class where there are more than two. The contributions permute
+        with the vertices.
+        """
+        raise ConfigurationError(
+            "this method has no contributions of atoms; those of auto have, and ccn, gp, trees, ccn-2-kernel, lasso, "
+            "ridge, forest and boosting"
+        )
 
     @property
     def device(self) -> str:

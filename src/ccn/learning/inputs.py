@@ -86,10 +86,11 @@ class Inputs:
         """The same with a definition of vertex features, fitted on the training graphs."""
         return replace(self, vertices=vertex_features(vertices).fit(graphs))
 
-    def read(self, things: Any, n_jobs: int | None = 1) -> Pack:
-        """Graphs from SMILES, molecules, graphs or a data set, as :attr:`vertices` expects them.
+    def read(self, things: Any, n_jobs: int | None = 1, table: Any = None) -> Pack:
+        """Graphs from SMILES, molecules, graphs, a data frame or a data set, as :attr:`vertices` expects them.
 
         SMILES are parsed in ``n_jobs`` processes. An error if the graphs are of another kind than those of training.
+        ``table`` is the data frame with the columns that are read beside the molecule, by default ``things``.
         """
         if isinstance(things, Dataset):
             graphs = self.align(things)
@@ -98,22 +99,38 @@ class Inputs:
                     f"{things.name}: read it with standardise={self.standardise!r}, as the molecules of training were"
                 )
         else:
-            if self.columns and not isinstance(things, Pack):
-                raise self.without_columns()
+            beside = None if isinstance(things, Pack) else self._beside(things if table is None else table)
             how = (self.hydrogens, n_jobs, self.max_atoms, self.standardise)
             graphs, molecules, _ = read(things, self.molecules or "element", *how)
             if molecules and self.molecules is None:
                 raise ConfigurationError(
                     "the model was trained on graphs with features of their own; molecules lack them"
                 )
+            graphs = graphs if beside is None else graphs.with_more_graph_features(beside)
         self.vertices(graphs.select([0]))
         return graphs
+
+    def _beside(self, things: Any) -> NDArray[np.float32] | None:
+        """(rows, columns) what a data frame has in the columns that are read beside the molecule, if there are any."""
+        if not self.columns:
+            return None
+        given = {str(name): name for name in getattr(things, "columns", ())}
+        if any(name not in given for name in self.columns):
+            raise self.without_columns()
+        try:
+            values = np.array([things[given[name]] for name in self.columns], dtype=np.float32).T
+        except (TypeError, ValueError) as error:
+            raise ConfigurationError(f"the columns {', '.join(self.columns)} must hold numbers ({error})") from None
+        if not np.isfinite(values).all():
+            row, column = np.argwhere(~np.isfinite(values))[0]
+            raise ConfigurationError(f"row {row} has no number in the column {self.columns[column]!r}; leave it out")
+        return values
 
     def without_columns(self) -> ConfigurationError:
         """The error for molecules without the columns that the model reads beside them."""
         return ConfigurationError(
             f"the model reads the columns {', '.join(self.columns)} beside the molecule; give a table that has them, "
-            "in Python through ccn.datasets.load with extra_columns"
+            "in Python a data frame, or ccn.datasets.load with extra_columns"
         )
 
     def parse(
@@ -189,6 +206,16 @@ class Inputs:
         return np.concatenate(
             [every[:0], *(every[places[name]] for name in ("descriptors", COLUMNS) if name in places)]
         )
+
+    @property
+    def vertex_columns(self) -> tuple[str, ...]:
+        """The names of the columns of vertices, such as ``element=C``; empty where they are not known."""
+        return self.vertex_names if self._set is None else self._set.vertex_names
+
+    def pair_columns(self) -> Int:
+        """The columns of ``graph_features`` that are pairs of pharmacophore points."""
+        place = slice(0, 0) if self._set is None else self.columns_of().get("erg", slice(0, 0))
+        return np.arange(place.start, place.stop)
 
     def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The columns of vertices and of edges that tell mirror images and E from Z apart."""

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,19 +15,27 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
-from ccn.learning.conformal import Calibration, calibrate
+from ccn.learning.conformal import Calibration, calibrate, choose_floor
+from ccn.learning.contributions import Contributions
 from ccn.learning.doubts import check_finite, doubts, tails
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
+from ccn.learning.measured import Measured
 from ccn.learning.metrics import metrics
 from ccn.learning.seen import SEEN, Seen
 from ccn.learning.task import Floats, Task
+from ccn.learning.trust import BANDS, by_distance, error_name, errors, reliability, thresholds
+
+if TYPE_CHECKING:
+    from ccn.methods.domain import Domain
 
 __all__ = ["LEVEL", "Model", "Prediction"]
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
+_TOGETHER = 500  # graphs explained at a time
 _SOME = 200  # training rows that are predicted where none were held out
+_COMPARED = 1000  # training rows that are compared with the others where none were held out
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,17 @@ class Model:
         calibration: of intervals; None for classification and where no rows were left for it.
         about: how it was made: version, seed, parts, metrics, fingerprint of the data, columns.
         seen: hashes of the molecules it was made with; None where they are unknown or no molecules.
+        domain: what it has learned from, as far as new graphs can be compared with it; None in files of versions that
+            did not have it and for graphs whose parts are too large.
+        measured: the training graphs of the domain with their values, where they are at hand.
+
+    Example:
+        >>> import ccn
+        >>> smiles = ["C" * n + end for n in range(1, 9) for end in ("O", "N")]
+        >>> model = ccn.CCNRegressor(method="ridge").fit(smiles, [float(len(s)) for s in smiles]).model_
+        >>> graphs = model.inputs.parse(["CCO", "CCN"])[0]
+        >>> model.method, model.task.kind, model.predict(graphs).mean.shape
+        ('ridge', 'regression', (2, 1))
     """
 
     method: str
@@ -49,6 +68,8 @@ class Model:
     calibration: Calibration | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     seen: Seen | None = None
+    domain: Domain | None = None
+    measured: Measured | None = None
 
     @property
     def task(self) -> Task:
@@ -168,6 +189,15 @@ class Model:
             }
         return found
 
+    def explain(self, graphs: Pack, output: int = 0) -> Contributions:
+        """The contributions of vertices, edges and molecule-level features (:mod:`ccn.learning.contributions`)."""
+        if not 0 <= output < self.task.outputs:
+            raise ConfigurationError(f"output={output}: the model has the outputs 0 to {self.task.outputs - 1}")
+        some = (
+            graphs.select(np.arange(at, min(at + _TOGETHER, len(graphs)))) for at in range(0, len(graphs), _TOGETHER)
+        )
+        return Contributions.join([self.fitted.contributions(each, output) for each in some])
+
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """The invariant embedding, one row per graph; those of the members side by side."""
         return self.fitted.embed(graphs)
@@ -203,26 +233,97 @@ class Model:
         if self.seen is not None:
             about["overlap"] = overlap
         made = replace(self, about=about)
-        if self.task.kind != "regression" or "calibration" not in predicted:
-            return made
-        known, floor = examples.targets[examples.split.calibration], self._floor(predicted.get("validation"))
-        return replace(made, calibration=calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor))
+        if self.task.kind == "regression" and "calibration" in predicted:
+            known = examples.targets[examples.split.calibration]
+            floor = self._floors(examples.targets[examples.validation], predicted.get("validation"))
+            scores = calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor)
+            made = replace(made, calibration=scores)
+        if not predicted:
+            return made._with_words(examples, examples.validation, None)
+        rows = np.concatenate([getattr(examples.split, part) for part in predicted])
+        mean, spread = (np.concatenate([getattr(p, a) for p in predicted.values()]) for a in ("mean", "spread"))
+        return made._with_words(examples, rows, Prediction(mean, spread))
 
-    def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction) -> Model:
-        """The same for a method that has predicted its rows out of fold: these count as validation and calibrate."""
+    def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction, folds: Int | None = None) -> Model:
+        """The same for a method that has predicted its rows out of fold: these count as validation and calibrate.
+
+        ``folds`` (rows,) says with which others each was held out.
+        """
         targets = examples.targets[rows]
         check_finite(predicted.mean, "validation")
         wary = tails(self.task, targets) + doubts(self.task, targets, predicted.mean, "validation")
         found = {"metrics": {"validation": self.metrics(targets, predicted)}, "warnings": wary}
         made = replace(self, about={**self.about, **found})
-        if self.task.kind != "regression":
-            return made
-        return replace(made, calibration=calibrate(self._bend(targets), *self._bent(predicted), self._floor(predicted)))
+        if self.task.kind == "regression":
+            scores = calibrate(self._bend(targets), *self._bent(predicted), self._floors(targets, predicted))
+            made = replace(made, calibration=scores)
+        return made._with_words(examples, rows, predicted, folds)
 
-    def _floor(self, usual: Prediction | None) -> Sequence[float]:
-        """Half of the usual spread of an ensemble: allowed for where its members agree."""
+    def _with_words(
+        self, examples: Examples, rows: Int, predicted: Prediction | None, folds: Int | None = None
+    ) -> Model:
+        """The model with the words of its domain chosen on held-out rows, and ``about["trust"]`` as measured there."""
+        if self.domain is None or self.measured is None:
+            return self
+        own = self.measured.row
+        if predicted is None:
+            some = own[:: max(1, len(own) // _COMPARED)]
+            near = self.domain.distance(examples.graphs.select(some), (some, own))
+            return replace(self, domain=self.domain.with_words(*thresholds(near)))
+        apart = None
+        if folds is not None:
+            of = np.full(len(examples.graphs), -1)
+            of[rows] = folds
+            apart = (folds, of[own])
+        targets, graphs = examples.targets[rows], examples.graphs.select(rows)
+        distance, error = self.domain.distance(graphs, apart), errors(self.task, targets, predicted.mean)
+        there = np.isfinite(error)
+        domain = self.domain.with_words(*thresholds(distance[there], error[there]))
+        bands = np.unique([0.0, *np.quantile(distance, np.arange(1, BANDS) / BANDS), 1.0])
+        words = {"inside": domain.inside, "outside": domain.outside, "bands": bands.tolist()}
+        made = replace(self, domain=domain, about={**self.about, "trust": {**words, "error": error_name(self.task)}})
+        return made.with_trust("validation", made.trust(targets, predicted, distance))
+
+    def with_trust(self, part: str, found: Mapping[str, Any]) -> Model:
+        """The model with what :meth:`trust` found for a part of the data."""
+        before = self.about.get("trust") or {}
+        parts = {**before.get("parts", {}), part: dict(found)}
+        return replace(self, about={**self.about, "trust": {**before, "parts": parts}})
+
+    def trust(self, targets: Floats, predicted: Prediction, distance: Floats) -> dict[str, Any]:
+        """How errors and the coverage of intervals depend on the distance, and how reliable probabilities are.
+
+        Args:
+            targets, predicted: of some rows.
+            distance: (rows,) of them, as :meth:`ccn.methods.domain.Domain.distance` gives it.
+
+        Returns:
+            Plain data: ``rank_correlation`` of distance and error, ``words`` and ``bands`` with rows, error, metrics
+            and coverage of each, and ``reliability`` of probabilities.
+        """
+        assert self.domain is not None
+        covered = None
+        if self.calibration is not None and not self.calibration.shortage(LEVEL, self.task.targets)[0]:
+            low, high = self.interval(predicted, LEVEL)
+            covered = np.where(np.isnan(targets), np.nan, (low <= targets) & (targets <= high))
+
+        def measure(rows: NDArray[np.bool_]) -> dict[str, Any]:
+            found: dict[str, Any] = {"metrics": metrics(self.task, targets[rows], predicted.mean[rows])}
+            return found if covered is None else {**found, "coverage": float(np.nanmean(covered[rows]))}
+
+        bands, word = np.array(self.about["trust"]["bands"]), self.domain.words(distance)
+        found = by_distance(self.task, targets, predicted.mean, distance, word, bands, measure)
+        sure = reliability(self.task, targets, predicted.mean)
+        return found if sure is None else {**found, "reliability": sure}
+
+    def _floors(self, targets: Floats, usual: Prediction | None) -> Sequence[float]:
+        """What is added to the spread of an ensemble, one for each target, chosen on rows that do not calibrate."""
         scale = self.task.scale
         if usual is None or scale is None or not usual.spread.any():
             return ()
-        least = np.maximum(0.5 * np.median(self._bent(usual)[1], axis=0), 1e-6 * np.array(scale.deviation))
-        return [float(x) for x in least]
+        mean, spread = self._bent(usual)
+        error, least = np.abs(self._bend(targets) - mean), 1e-6 * np.array(scale.deviation)
+        there = ~np.isnan(error)
+        columns = zip(error.T, spread.T, there.T, strict=True)
+        found = [choose_floor(e[known], s[known], LEVEL) if known.any() else 0.0 for e, s, known in columns]
+        return [float(x) for x in np.maximum(found, least)]

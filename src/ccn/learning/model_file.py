@@ -7,10 +7,15 @@ made and how good it was. The model is made from it by this package's own code, 
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
 
 from ccn import sealed
 from ccn.engine import using_backend
@@ -18,6 +23,7 @@ from ccn.errors import CCNError, FileError
 from ccn.files import json_safe
 from ccn.learning.conformal import Calibration
 from ccn.learning.inputs import Inputs
+from ccn.learning.measured import FILE, Measured
 from ccn.learning.model import Model
 from ccn.learning.old_files import FORMS_BEFORE, updated
 from ccn.learning.plain import plain, unplain
@@ -25,16 +31,24 @@ from ccn.learning.seen import Seen
 from ccn.learning.task import Task
 from ccn.version import __version__
 
-__all__ = ["describe", "load", "model_path", "save"]
+__all__ = ["describe", "dumps", "load", "loads", "model_path", "save", "with_measured"]
 
 FORM, VERSION = "ccn model", 2
 _FORMS = {**FORMS_BEFORE, FORM: VERSION}
+_DOMAIN, _TRAINING = "domain/", "training/rows"
 
 
-def save(model: Model, path: str | Path) -> Path:
-    """Write a model as one file; an error says which setting is code and cannot be written."""
+def save(model: Model, path: str | Path, *, share_training: bool = False) -> Path:
+    """Write a model as one file; an error says which setting is code and cannot be written.
+
+    With ``share_training`` the file holds the training molecules of its domain and their values as they are.
+    """
     tensors, learned = model.fitted.state()
     hashes, salted = ({}, None) if model.seen is None else model.seen.state()
+    known, domain = ({}, None) if model.domain is None else model.domain.state()
+    others = {f"{_DOMAIN}{key}": t for key, t in known.items()}
+    if share_training and model.measured is not None:
+        others[_TRAINING] = torch.from_numpy(np.frombuffer(model.measured.text().encode(), dtype=np.uint8).copy())
     data = {
         "ccn": __version__,
         "method": model.method,
@@ -45,13 +59,15 @@ def save(model: Model, path: str | Path) -> Path:
         "calibration": None if model.calibration is None else asdict(model.calibration),
         "about": json_safe(plain(dict(model.about))),
         "seen": salted,
+        "domain": domain,
     }
-    sealed.write(Path(path), FORM, VERSION, {**tensors, **hashes}, data)
+    sealed.write(Path(path), FORM, VERSION, {**tensors, **hashes, **others}, data)
     return Path(path)
 
 
 def load(path: str | Path) -> Model:
     """Read a model; a file that was cut, altered or made by a newer version is refused."""
+    from ccn.methods.domain import Domain
     from ccn.methods.registry import fitted_class
 
     held = _read(path, tensors=True)
@@ -60,7 +76,10 @@ def load(path: str | Path) -> Model:
         task, inputs = Task.from_dict(data["task"]), Inputs.from_dict(data["inputs"])
         scores, salted = data["calibration"], data.get("seen")
         seen = None if salted is None else Seen.from_state(held.tensors, salted)
-        tensors = {name: t for name, t in held.tensors.items() if not name.startswith("seen/")}
+        near = data.get("domain")
+        domain = None if near is None else Domain.from_state(_under(_DOMAIN, held.tensors), near)
+        mine = ("seen/", _DOMAIN, _TRAINING)
+        tensors = {name: t for name, t in held.tensors.items() if not name.startswith(mine)}
         model = Model(
             data["method"],
             unplain(data["settings"]),
@@ -68,6 +87,8 @@ def load(path: str | Path) -> Model:
             None if scores is None else Calibration.from_dict(scores),
             data["about"],
             seen,
+            domain,
+            _measured(held, task, domain),
         )
         _check_answer(model)
         return model
@@ -77,19 +98,68 @@ def load(path: str | Path) -> Model:
         raise _unreadable(path, data, error) from None
 
 
+def dumps(model: Model) -> bytes:
+    """The content of the file of a model, for another machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        return save(model, Path(folder) / "model.safetensors").read_bytes()
+
+
+def loads(content: bytes) -> Model:
+    """The model of what :func:`dumps` gave."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        path.write_bytes(content)
+        return load(path)
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+
+
+def _measured(held: sealed.Sealed, task: Task, domain: Any) -> Measured | None:
+    """The training rows in a file; a ValueError if they are not those of its domain."""
+    shared = held.tensors.get(_TRAINING)
+    if shared is None:
+        return None
+    if domain is None or shared.ndim != 1 or shared.dtype != torch.uint8:
+        raise ValueError("training rows must be a text, of a model that has a domain")
+    made = Measured.from_text(shared.numpy().tobytes().decode(), task.targets)
+    if len(made) != len(domain):
+        raise ValueError(f"{len(made)} training rows, but {len(domain)} in its domain")
+    return made
+
+
+def with_measured(model: Model, path: str | Path) -> Model:
+    """The model with the training rows that lie beside its file, in the folder of its run; an error without any."""
+    if model.measured is not None:
+        return model
+    beside, sha256 = model_path(path).parent / FILE, model.about.get("training")
+    if model.domain is None or not isinstance(sha256, str) or not beside.is_file():
+        raise FileError(
+            f"{beside}: there are no training rows of this model; use it in the folder of its run, or train with "
+            "--share-training"
+        )
+    found = Measured.read(beside, model.task.targets, sha256)
+    if len(found) != len(model.domain):
+        raise FileError(f"{beside}: {len(found)} rows, but the model compares with {len(model.domain)}")
+    return replace(model, measured=found)
+
+
 def _check_answer(model: Model) -> None:
     """Ask the model for one prediction: an error of whatever kind if what the file holds does not fit together."""
     task = model.task
     try:
         with using_backend("torch"):  # which compiles nothing
-            predicted = model.predict(model.inputs.example())
+            example = model.inputs.example()
+            predicted = model.predict(example)
     except CCNError:
         if model.inputs.molecules is None:  # its graphs may need what the example has not
             return
         raise
     width = len(task.classes if task.kind in ("binary", "multiclass") else task.targets)
+    counts = {"graph": len(example), "vertex": int(example.sizes.sum()), "edge": int(example.given_edges.sum())}
     shape = predicted.mean.shape
-    if shape != (1, width) or (model.calibration and model.interval(predicted, 0.5)[0].shape != shape):
+    if shape != (counts[task.per], width) or (model.calibration and model.interval(predicted, 0.5)[0].shape != shape):
         raise ValueError(f"predictions of shape {shape} for {width} columns")
 
 
@@ -127,6 +197,7 @@ def _check_header(data: Mapping[str, Any]) -> None:
         "metrics": dict,
         "overlap": dict,
         "from": dict,
+        "trust": dict,
         "warnings": list,
         "chosen": list,
         "members": list,

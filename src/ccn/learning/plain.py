@@ -60,8 +60,11 @@ def unplain(value: Any) -> Any:
 
 def _kinds() -> dict[str, Any]:
     """The values of the package that a file may name; nothing else is ever made from a file."""
-    from ccn.algebra.contractions import Contraction
-    from ccn.graphs.adjacency import EdgeFeatures, Normalised, Power, Weights
+    from ccn.algebra.contractions import Contraction, EquivariantMap
+    from ccn.graphs.adjacency import Closed, EdgeFeatures, Normalised, Power, Weights
     from ccn.schemes.generators import Balls, Neighbourhoods
 
-    return {k.__name__: k for k in (Balls, Contraction, EdgeFeatures, Neighbourhoods, Normalised, Power, Weights)}
+    return {
+        k.__name__: k
+        for k in (Balls, Closed, Contraction, EdgeFeatures, EquivariantMap, Neighbourhoods, Normalised, Power, Weights)
+    }

@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ccn.datasets.dataset import Dataset
 from ccn.errors import ConfigurationError
-from ccn.learning.task import Floats
+from ccn.graphs.ragged import Int, Ragged, starts
+from ccn.learning.task import Floats, Per
 
-__all__ = ["Targets", "class_numbers", "read_as", "read_classes", "read_numbers"]
+__all__ = [
+    "Targets",
+    "class_numbers",
+    "read_as",
+    "read_auxiliary",
+    "read_classes",
+    "read_numbers",
+    "read_targets",
+]
 
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis.
+    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis. Those of
+    vertices or edges are a :class:`Ragged`.
 
     ``bounds`` are those of a data set, of its censored targets.
     """
 
-    values: Floats
+    values: Any
     names: tuple[str, ...]
     classification: bool
     classes: tuple[Any, ...] = ()
     single: bool = True
     bounds: Floats | None = None
+    per: Per = "graph"
 
 
 def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
@@ -40,7 +51,35 @@ def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
         other = "CCNClassifier" if rows.task == "classification" else "CCNRegressor"
         raise ConfigurationError(f"{rows.name} is a set of {rows.task}; use ccn.{other}")
     single = rows.targets.shape[1] == 1
-    return Targets(rows.targets, tuple(rows.target_names), classification, tuple(rows.classes), single, rows.bounds)
+    names, classes = tuple(rows.target_names), tuple(rows.classes)
+    return Targets(rows.targets, names, classification, classes, single, rows.bounds, rows.per)
+
+
+def _flat(y: Any, per: Per) -> tuple[Any, Int]:
+    """Targets of vertices or edges, given as a list per graph, one after another; and how many each graph has."""
+    try:
+        groups = [np.asarray(list(of)) for of in y]
+    except TypeError:
+        raise ConfigurationError(f"y of each {per} is a list per graph, with one value or row for each {per}") from None
+    counts = np.array([len(g) for g in groups], dtype=np.int64)
+    axes = {g.ndim for g in groups if len(g)}
+    if len(axes) > 1 or not axes <= {1, 2} or len({g.shape[1:] for g in groups if len(g)}) > 1:
+        raise ConfigurationError(f"y of each {per}: give (n,) or (n, targets) for each graph, the same for all")
+    filled = [g for g in groups if len(g)]
+    return (np.concatenate(filled) if filled else np.zeros(0)), counts
+
+
+def read_targets(rows: Any, y: Any, *, classification: bool, per: Per) -> Targets:
+    """Targets of graphs or, as a list for each graph, of their vertices or edges."""
+    read = read_classes if classification else read_numbers
+    if per == "graph" or y is None:
+        found = read(rows, y)
+        if per not in ("graph", found.per):
+            raise ConfigurationError(f"targets of each {per} are asked for, and the data set has those of {found.per}s")
+        return found
+    values, counts = _flat(y, per)
+    found = read(rows, values)
+    return replace(found, values=Ragged(np.asarray(found.values), starts(counts)), per=per)
 
 
 def _names(y: Any, count: int) -> tuple[str, ...]:
@@ -69,6 +108,21 @@ def read_numbers(rows: Any, y: Any) -> Targets:
         row, column = np.argwhere(np.isinf(values))[0]
         raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
     return Targets(values, _names(y, values.shape[1]), classification=False, single=single)
+
+
+def read_auxiliary(rows: Any, given: Any) -> tuple[Floats | None, tuple[str, ...]]:
+    """Auxiliary columns (rows, columns) and their names; by default those of a data set."""
+    if given is None:
+        return (rows.auxiliary, rows.auxiliary_names) if isinstance(rows, Dataset) else (None, ())
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"auxiliary must hold numbers, NaN where one is missing ({error})") from None
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2:
+        raise ConfigurationError(f"auxiliary has shape {np.shape(given)}; give (rows,) or (rows, columns)")
+    named = hasattr(given, "columns") or getattr(given, "name", None) is not None
+    return values, _names(given, values.shape[1]) if named else ()
 
 
 def read_classes(rows: Any, y: Any) -> Targets:
@@ -117,16 +171,21 @@ def class_numbers(values: Iterable[Any], classes: Iterable[Any], unknown: float 
     return np.array([np.nan if v is None or v != v else of.get(v, of.get(str(v), unknown)) for v in values])
 
 
-def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan) -> Floats:
+def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan, per: Per = "graph") -> Any:
     """(rows, targets) of a classification, numbered like ``classes``; others are ``unknown``.
 
-    The classes of a data set, which have other numbers, are identified by name.
+    The classes of a data set, which have other numbers, are identified by name. Those of vertices or edges are given as
+    a list per graph.
     """
+    if y is not None and per != "graph":
+        values, counts = _flat(y, per)
+        return Ragged(np.asarray(read_as(classes, rows, values, unknown)), starts(counts))
     if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
         y = np.asarray(y)[:, 0]
     if y is not None and np.ndim(y) == 1:
         return class_numbers(np.asarray(y).tolist(), classes, unknown)[:, None]
     given = read_classes(rows, y)
     number = np.append(class_numbers(given.classes, classes, unknown), np.nan)  # the last one for missing targets
-    values: Floats = number[np.where(np.isnan(given.values), -1, given.values).astype(np.int64)]
-    return values
+    own = np.asarray(given.values)
+    found: Floats = number[np.where(np.isnan(own), -1, own).astype(np.int64)]
+    return Ragged(found, given.values.start) if isinstance(given.values, Ragged) else found

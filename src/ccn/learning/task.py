@@ -18,12 +18,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ccn.errors import ConfigurationError
-from ccn.features.scaling import Shape, TargetScale
+from ccn.features.scaling import Scale, TargetScale
 from ccn.learning.settings import Loss
 
-__all__ = ["Floats", "Kind", "Task", "make_task"]
+__all__ = ["Floats", "Kind", "Per", "Task", "make_task"]
 
 Kind = Literal["regression", "binary", "multiclass", "multilabel"]
+Per = Literal["graph", "vertex", "edge"]
+"""What has a target, and a row of the predictions."""
 Floats = NDArray[np.float64]
 
 
@@ -37,6 +39,12 @@ class Task:
         scale: of the training targets of a regression.
         loss: of a regression.
         class_weights: one per class; of a multi-label task one per label, for its positives.
+        per: what has targets: graphs, their vertices, or their edges. Where "graphs" is a size below, it is of these.
+
+    Example:
+        >>> task = Task("binary", ("active",), ("no", "yes"))
+        >>> task.kind, task.classes
+        ('binary', ('no', 'yes'))
     """
 
     kind: Kind
@@ -45,11 +53,16 @@ class Task:
     scale: TargetScale | None = None
     loss: Loss = "mse"
     class_weights: tuple[float, ...] = ()
+    per: Per = "graph"
 
     @property
     def outputs(self) -> int:
         """Number of outputs of the network."""
         return len(self.classes) if self.kind == "multiclass" else len(self.targets)
+
+    def like(self, other: Task) -> bool:
+        """Whether the predictions of two tasks mean the same, but for the scale on which they were fitted."""
+        return (self.kind, self.targets, self.classes) == (other.kind, other.targets, other.classes)
 
     def encode(self, targets: Floats) -> Floats:
         """Targets as the loss reads them: those of a regression scaled by the training part's statistics."""
@@ -99,7 +112,8 @@ class Task:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         lists = {k: list(getattr(self, k)) for k in ("targets", "classes", "class_weights")}
-        return {"kind": self.kind, "loss": self.loss, "scale": self.scale and self.scale.to_json(), **lists}
+        made = {"kind": self.kind, "loss": self.loss, "scale": self.scale and self.scale.to_json(), **lists}
+        return made if self.per == "graph" else {**made, "per": self.per}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Task:
@@ -119,7 +133,10 @@ class Task:
         ):
             raise ConfigurationError(f"a task with the classes {tuples['classes']} is not known")
         scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
-        return cls(data["kind"], loss=data["loss"], scale=scale, **tuples)
+        per = data.get("per", "graph")
+        if per not in get_args(Per):
+            raise ConfigurationError(f"a task with targets per {per!r} is not known")
+        return cls(data["kind"], loss=data["loss"], scale=scale, per=per, **tuples)
 
     def decode(self, outputs: Tensor) -> Floats:
         """From outputs to values in the targets' units, or to probabilities.
@@ -145,7 +162,7 @@ def make_task(
     names: Sequence[str],
     classes: Sequence[Any] = (),
     loss: Loss = "mse",
-    scale: Shape = "linear",
+    scale: Scale = "linear",
     class_weight: str | Mapping[Any, float] | None = None,
 ) -> Task:
     """The task of the training part's targets, (graphs, targets).

@@ -15,13 +15,17 @@ from numpy.typing import NDArray
 
 from ccn.errors import FileError, GraphError
 from ccn.graphs.pack import Pack
-from ccn.methods.kernels.bags import Bag, Names
-from ccn.methods.kernels.parts import part_bags
+from ccn.graphs.ragged import Int
+from ccn.learning.task import Floats
+from ccn.methods.kernels.bags import Bag, Names, graph_of, tally
+from ccn.methods.kernels.carrying import carried
+from ccn.methods.kernels.parts import part_bags, part_kinds
 
-__all__ = ["PartColumns"]
+__all__ = ["MOST_LEVELS", "PartColumns"]
 
 _ORDER = 2
 _MOST = 2_000  # kinds per level, the most frequent
+MOST_LEVELS = 20  # as for kernels
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,24 @@ class PartColumns:
             raise GraphError(f"{whole.shape[1]} features of graphs as a whole, but the model reads {self.whole}")
         return np.concatenate([*counts, whole], axis=1)
 
+    def carried(self, graphs: Pack, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Numbers (graphs, columns) as those of atoms (vertices,), of parts that a graph lacks (graphs,), and of its
+        features as a whole (graphs, whole).
+
+        The number of a kind goes to its parts in equal shares, and from each to its atoms in equal shares.
+        """
+        found = part_kinds(graphs, _ORDER, len(self.kinds) - 1)
+        levels, lacking, start = [], np.zeros(len(graphs)), 0
+        for kinds, names in zip(found, self.kinds, strict=True):
+            bag, own = tally(graph_of(graphs), kinds, len(graphs)), values[:, start : start + len(names)]
+            start += len(names)
+            at, known = _places(bag, names)
+            each = np.zeros(len(bag.key))
+            each[known] = own[bag.graph[known], at[known]]
+            lacking += own.sum(axis=1) - np.bincount(bag.graph, each, minlength=len(graphs))
+            levels.append((bag, each))
+        return carried(graphs, levels, found), lacking, values[:, start:]
+
     @property
     def width(self) -> int:
         """Number of columns."""
@@ -70,6 +92,11 @@ class PartColumns:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray[Any]], whole: int) -> Self:
         """What :meth:`state` gave, with the number of features of graphs as a whole."""
+        if not 1 <= len(arrays) <= MOST_LEVELS + 1 or any(names.size > _MOST for names in arrays.values()):
+            raise FileError(
+                f"the file holds columns of other parts than of {MOST_LEVELS} levels and {_MOST:,} kinds each at most; "
+                "do not use it"
+            )
         found = [arrays[f"kinds{level}"].view(np.uint64) for level in range(len(arrays))]
         if any(names.ndim != 1 or (names[1:] <= names[:-1]).any() for names in found) or whole < 0:
             raise FileError("the file holds columns that are not sorted; do not use it")
@@ -78,11 +105,17 @@ class PartColumns:
 
 def _counts(bag: Bag, names: Names) -> NDArray[np.float32]:
     out = np.zeros((bag.graphs, len(names)), dtype=np.float32)
-    if len(names):
-        at = np.minimum(np.searchsorted(names, bag.key), len(names) - 1)
-        known = names[at] == bag.key
-        out[bag.graph[known], at[known]] = bag.count[known]
+    at, known = _places(bag, names)
+    out[bag.graph[known], at[known]] = bag.count[known]
     return out
+
+
+def _places(bag: Bag, names: Names) -> tuple[Int, NDArray[np.bool_]]:
+    """Where each kind of a bag stands among the names, and whether it does."""
+    if not len(names):
+        return np.zeros(len(bag.key), np.int64), np.zeros(len(bag.key), bool)
+    at = np.minimum(np.searchsorted(names, bag.key), len(names) - 1)
+    return at, names[at] == bag.key
 
 
 def _whole(graphs: Pack) -> NDArray[np.float32]:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 from torch import Tensor
 
-from ccn.errors import FileError
+from ccn.errors import ConfigurationError, FileError
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import Int, starts
+from ccn.learning.contributions import Contributions, margin_of, unscaled
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
-from ccn.methods.choice import MANY, Round, best, grid, joined, rounds, success
+from ccn.methods.choice import Chosen, best, grid, joined
 from ccn.methods.kernels.bags import Bag, Names, edges, graph_of, name, pair_names, tally, vertex_names
-from ccn.methods.method import Method, Outcome
-from ccn.methods.objects import check_kind, from_tensor, need_skops, to_tensor
+from ccn.methods.method import Outcome
+from ccn.methods.objects import check_kind, from_tensor, to_tensor
 from ccn.training.execution import Execution
 
 __all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
@@ -132,6 +134,72 @@ class FittedCounts(Fitted):
         found[:, model.classes_.astype(np.int64)] = model.predict_proba(x)
         return found
 
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """Of counts: products with their coefficients, or Shapley values of trees (:mod:`ccn.methods.shapley`).
+
+        The count of a label is shared by its vertices, that of a pair of labels by its edges. The baseline of a linear
+        model is that of a graph without vertices; that of trees is the mean over the training rows.
+        """
+        if self.linear:
+            raise ConfigurationError(
+                "lasso and ridge have contributions to numbers, not to classes; use another method"
+            )
+        model, x = (
+            self.models[0 if self.task.kind == "multiclass" else output],
+            _counts(count_bags(graphs), self.columns),
+        )
+        if hasattr(model, "steps"):
+            (_, scale), (_, linear) = model.steps
+            values = x * (linear.coef_.reshape(-1) / scale.scale_)
+            predicted = _guess(model, x, linear=False)
+            made = self._carried(graphs, values, predicted, predicted - values.sum(axis=1))
+        else:
+            made = self._of_trees(graphs, model, x, output)
+        return unscaled(self.task, output, made)
+
+    def _of_trees(self, graphs: Pack, model: Any, x: Floats, output: int) -> Contributions:
+        from ccn.methods.shapley import leaves_of
+
+        numbers, several = self.task.kind == "regression", self.task.kind == "multiclass"
+        boosted = np.ndim(model.estimators_) == 2
+        if boosted and several:
+            raise ConfigurationError("boosting has contributions to numbers and to two classes, not to more; use trees")
+        chosen = 0
+        if not numbers and not boosted:  # trees hold the share of each class that they saw
+            chosen = int(np.searchsorted(model.classes_, output if several else 1))
+        leaves = leaves_of(*_nodes([part.tree_ for part in np.ravel(model.estimators_)], chosen))
+        factor = model.learning_rate if boosted else 1 / len(model.estimators_)
+        values = factor * leaves.shapley(x)[:, 0]
+        if numbers or boosted:
+            predicted = _guess(model, x, linear=False) if numbers else np.asarray(model.decision_function(x))
+            start = predicted - values.sum(axis=1)
+        else:
+            predicted = model.predict_proba(x)[:, chosen]
+            start = np.full(len(x), factor * leaves.baseline()[0])
+        made = self._carried(graphs, values, predicted, start)
+        to_margin = margin_of(self.task, output)
+        return made if numbers or boosted or to_margin is None else made.through(to_margin)
+
+    def _carried(self, graphs: Pack, values: Floats, predicted: Floats, baseline: Floats) -> Contributions:
+        """From columns to the vertices and edges that are counted."""
+        of, (u, v, once) = graph_of(graphs), edges(graphs)
+        made = Contributions.none(graphs, predicted, baseline)
+        label, held = vertex_names(graphs), np.zeros(len(graphs))
+        a = graphs.compact().arrays
+        number = (a["edge"] + np.repeat(a["edge_start"][:-1], np.diff(a["entry_start"])))[once]
+        for graph, key, into, place in (
+            (of, name(0, label), made.atoms, np.arange(len(of))),
+            (of[u], pair_names(1, label, u, v), made.bonds, number),
+        ):
+            bag = tally(graph, key, len(graphs))
+            known = np.isin(bag.key, self.columns)
+            each = np.zeros(len(bag.key))
+            each[known] = values[bag.graph[known], np.searchsorted(self.columns, bag.key[known])]
+            held += np.bincount(bag.graph, each, minlength=len(graphs))
+            order = np.lexsort((key, graph))
+            into[place[order]] = np.repeat(each / bag.count, bag.count.astype(np.int64))
+        return replace(made, lacking=values.sum(axis=1) - held)
+
     def state(self) -> State:
         tensors = as_tensors({"columns": self.columns}, "")
         tensors |= {f"model{t}": to_tensor(model) for t, model in enumerate(self.models)}
@@ -153,6 +221,20 @@ class FittedCounts(Fitted):
         return cls(task, inputs, columns, models, chosen, linear)
 
 
+def _nodes(trees: Sequence[Any], chosen: int) -> tuple[Any, ...]:
+    """The nodes of trees of scikit-learn as arrays, one after another, with the value of an output or class."""
+    start, parts = 0, []
+    for tree in trees:
+        here = np.arange(tree.node_count)
+        leaf = tree.children_left == -1
+        left, right = (np.where(leaf, here, child) + start for child in (tree.children_left, tree.children_right))
+        value = tree.value[:, 0, chosen]
+        parts.append((tree.feature, tree.threshold, left, right, value, tree.weighted_n_node_samples))
+        start += tree.node_count
+    root = starts([tree.node_count for tree in trees])[:-1]
+    return (*(np.concatenate(column) for column in zip(*parts, strict=True)), root)
+
+
 def _counts(bag: Bag, columns: Names) -> Floats:
     """(graphs, columns) counts of what the training rows have, whose names are sorted."""
     known = np.isin(bag.key, columns)
@@ -168,26 +250,16 @@ def _guess(model: Any, x: Floats, *, linear: bool) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountFeatures(Method):
+class CountFeatures(Chosen):
     """Lasso, ridge, random forest or gradient boosted trees on counts of vertices and edges by label.
 
     Attributes:
-        settings: values of the method's settings that are tried, in place of its own.
-        folds: of cross-validation.
-        many: rows above which the validation part alone decides.
         trees: of a forest and of boosting.
     """
 
-    settings: Mapping[str, Any] | None = None
-    folds: int = 5
-    many: int = MANY
     trees: int = TREES
 
     fitted = FittedCounts
-
-    def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
-        super().check(examples, inputs, execution)
-        need_skops()
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         train, rows = len(examples.train), np.concatenate([examples.train, examples.validation])
@@ -198,18 +270,15 @@ class CountFeatures(Method):
         known = MODELS[self.name].settings
         points = _distinct(grid(known if self.settings is None else self.settings, known))
         linear = MODELS[self.name].linear and self.classification
+        groups = examples.groups_of(rows)
         models, chosen = [], []
         for column in y.T:
-            parts = rounds(column, train, self.folds, self.seed, classification=self.classification, many=self.many)
 
-            def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
-                right = []
-                for rows, held in parts:
-                    found = _guess(self._model(point, x[rows], y[rows], task), x[held], linear=linear)
-                    right.append(success(y[held], found, classification=self.classification))
-                return float(np.mean(right))
+            def judge(point: dict[str, Any], rows: Int, held: Int, y: Floats = column) -> float:
+                made = self._model(point, x[rows], y[rows], task)
+                return self.success(y[held], _guess(made, x[held], linear=linear))
 
-            point = best(points, judge)
+            point = best(points, self.rounds(column, train, groups), judge)
             there = np.flatnonzero(~np.isnan(column[:train]))
             models.append(self._model(point, x[there], column[there], task))
             chosen.append(point)

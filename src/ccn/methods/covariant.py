@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ccn.errors import ConfigurationError, FileError
-from ccn.graphs.adjacency import EdgeFeatures, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Closed, EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
+from ccn.learning.contributions import Contributions, pooled, unscaled
 from ccn.learning.inputs import Inputs
-from ccn.learning.task import Task
+from ccn.learning.settings import Features
+from ccn.learning.task import Per, Task
 from ccn.methods.network import FittedNetworks, NetworkMethod
 from ccn.models import CCN
 from ccn.schemes.generators import Neighbourhoods
@@ -26,6 +29,7 @@ _MAX_EDGE_WIDTH = 1024  # columns of edge features that a network may have as ch
 _NAMED: dict[str, Recipe] = {
     "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all", rising="ignore"),
     "ccn-2": recipe("paper", rising="ignore"),
+    "ccn-2-authors": recipe("authors", rising="ignore"),
     "ccn-2-default": recipe("default", rising="ignore"),
     "ccn-3-default": recipe("default", order=3, rising="ignore"),
 }
@@ -52,8 +56,33 @@ class FittedCovariant(FittedNetworks):
         return super().from_state(tensors, data, task, inputs)
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
-        found = self._run(graphs, [net.embed for net in self._nets])
+        # One row per graph, also where targets are of vertices or edges.
+        per: Any = None if self.task.per == "graph" else "graph"
+        found = self._run(graphs, [partial(net.embed, per=per) for net in self._nets])
         return np.concatenate([e.cpu().numpy() for e in found], axis=1)
+
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """By integrated gradients (:mod:`ccn.methods.gradients`), within a hundredth of the difference."""
+        from ccn.methods.gradients import integrated_gradients
+
+        ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
+        ready = ready if self.reads_edges else ready.without_edge_features()
+        several = self.task.kind == "multiclass"
+
+        def score(outputs: Tensor) -> Tensor:
+            return outputs.log_softmax(dim=1)[:, output] if several else outputs[:, output]
+
+        made = []
+        for net in self._nets:
+            found = integrated_gradients(net, ready, score, made_of=(self.inputs.vertices, graphs))
+            bare = Contributions.none(graphs, found.prediction, found.baseline)
+            spans = self.prepared.get(_COLUMNS, ())
+            columns = np.concatenate([np.arange(*span) for span in spans]) if spans else slice(None)
+            if net.graph_features:
+                bare.whole[:, columns] = found.whole
+            bonds = found.bonds if self.reads_edges else bare.bonds
+            made.append(unscaled(self.task, output, replace(bare, atoms=found.atoms, bonds=bonds)))
+        return made[0] if len(made) == 1 else pooled(self.task, output, [(self.task, c) for c in made])
 
     @property
     def _nets(self) -> tuple[CCN, ...]:
@@ -61,7 +90,7 @@ class FittedCovariant(FittedNetworks):
 
     @property
     def embedding_width(self) -> int:  # type: ignore[override]
-        return sum(sum(net.readout_widths) for net in self._nets)
+        return sum(net.embedding_width for net in self._nets)
 
     @property
     def reads_edges(self) -> bool:  # type: ignore[override]
@@ -70,18 +99,31 @@ class FittedCovariant(FittedNetworks):
 
 @dataclass(frozen=True, kw_only=True)
 class Covariant(NetworkMethod):
-    """CCN by a recipe; that of the paper chooses its first width from 4, 8 and 16 on the validation part."""
+    """CCN by a recipe; those of the paper and of its authors choose their first width from 4, 8 and 16 on the
+    validation part.
+    """
 
     fitted = FittedCovariant
     named_recipes = True
     compiles = True
+    targets_per = ("graph", "vertex", "edge")
     own_recipe = recipe("default")
 
     def recipe_fields(self) -> Mapping[str, Collection[str]]:
         return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
 
     def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
-        return tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name == "paper" else ({},)
+        return (
+            tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name in ("paper", "authors") else ({},)
+        )
+
+    def reads(self) -> Features:
+        chosen = self.resolved()
+        return replace(chosen, features=super().reads()).reads()
+
+    def per(self) -> Per:
+        readout = self.resolved().network.readout
+        return readout if readout in ("vertex", "edge") else "graph"
 
     @property
     def reads_whole(self) -> bool:  # type: ignore[override]
@@ -96,7 +138,15 @@ class Covariant(NetworkMethod):
         return {_COLUMNS: [[c.start, c.stop] for c in dense] or [[0, graphs.graph_width]]}
 
     def options(self, graphs: Pack, task: Task, chosen: Recipe, prepared: Mapping[str, Any]) -> dict[str, Any]:
-        return network_options(chosen.network, graphs, task.outputs)
+        network = chosen.network
+        if task.per != "graph":
+            network = replace(network, readout=task.per)
+        elif network.readout in ("vertex", "edge"):
+            raise ConfigurationError(
+                f"readout={network.readout!r} is for targets of each {network.readout}, but there is one per graph; "
+                "give a list per graph, or leave out the readout"
+            )
+        return network_options(network, graphs, task.outputs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +161,8 @@ class NamedCovariant(Covariant):
 
 def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
     """The arguments of :class:`ccn.CCN` for graphs of this kind."""
-    channels: tuple[Any, ...] = (Weights(),)
+    a: AdjacencyChannel = Closed() if n.diagonal else Weights()
+    channels: tuple[AdjacencyChannel, ...] = (a,)
     if n.edge_features and graphs.edge_width:
         if graphs.edge_width > _MAX_EDGE_WIDTH:
             raise ConfigurationError(
@@ -119,7 +170,8 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
                 "A with weights of its own; leave them out (edge_features=False) or give fewer labels"
             )
         own = EdgeFeatures(graphs.edge_width)
-        channels = (own,) if "weights" not in graphs.arrays and _span_one(graphs) else (Weights(), own)
+        spanned = not n.diagonal and "weights" not in graphs.arrays and _span_one(graphs)
+        channels = (own,) if spanned else (a, own)
     return {
         "in_features": graphs.width,
         "out_features": outputs,
@@ -131,16 +183,30 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "own": n.own,
         "directed": graphs.directed,
         "self_loops": graphs.self_loops,
-        "scheme": Neighbourhoods(max_part=n.max_part) if n.scheme is None else n.scheme,
+        "scheme": _scheme(n),
+        **({"relations": n.relations} if n.relations else {}),
         "adjacency_channels": channels,
         "nonlinearity": n.nonlinearity,
+        **({"activate_embedding": True} if n.activate_embedding else {}),
         "norm": n.norm,
         "dropout": n.dropout or 0.0,
+        "readout": n.readout,
+        "readout_levels": n.readout_levels,
         "hidden": n.hidden,
         "head_norm": n.head_norm,
         "head_dropout": n.head_dropout or 0.0,
         **({"graph_features": graphs.graph_width} if n.graph_features else {}),
     }
+
+
+def _scheme(n: Network) -> Any:
+    """The scheme; one that has a name by its name, which a model file can hold."""
+    limited = (None, "neighbourhoods", "open", "field")
+    if n.scheme is not None and n.max_part is None:
+        return n.scheme
+    if not isinstance(n.scheme, str | None) or n.scheme not in limited:
+        raise ConfigurationError(f"max_part={n.max_part} is for neighbourhoods; leave it out with another scheme")
+    return Neighbourhoods(closed=n.scheme != "open", max_part=n.max_part, field=n.scheme == "field")
 
 
 def _span_one(graphs: Pack) -> bool:

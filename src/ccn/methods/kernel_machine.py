@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +15,13 @@ from torch import Tensor
 from ccn.errors import ConfigurationError, FileError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.contributions import Contributions, unscaled
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
-from ccn.methods.choice import MANY_DEAR, Round, best, grid, joined, rounds, success
+from ccn.methods.choice import MANY_DEAR, Chosen, Round, best, grid, joined
 from ccn.methods.kernels import (
     WL,
     Graphlet,
@@ -33,8 +34,9 @@ from ccn.methods.kernels import (
     WLOptimalAssignment,
     stored_gram,
 )
-from ccn.methods.method import Method, Outcome
-from ccn.methods.objects import from_tensor, need_skops, to_tensor
+from ccn.methods.kernels.carrying import kinds_of
+from ccn.methods.method import Outcome
+from ccn.methods.objects import from_tensor, to_tensor
 from ccn.training.execution import Execution
 
 __all__ = ["KERNELS", "FittedKernelMachine", "KernelMachine"]
@@ -151,6 +153,25 @@ class FittedKernelMachine(Fitted):
             self._seen[kernel] = kernel.see(self.graphs)
         return kernel.between(kernel.see(graphs), self._seen[kernel])
 
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """Of the kernel of parts, for numbers and two classes: the decision is a sum over training graphs.
+
+        The baseline is the machine's constant, the decision for a graph without any part of the training graphs.
+        """
+        machine = self.machines[0 if self.task.kind == "multiclass" else output]
+        kernel = machine.kernel
+        if self.task.kind == "multiclass" or not isinstance(kernel, PartKinds):
+            return super().contributions(graphs, output)
+        alpha = np.zeros(len(self.graphs))
+        alpha[machine.rows[machine.svm.support_]] = machine.svm.dual_coef_[0]
+        k = self._compared(kernel, graphs)
+        constant = machine.svm.intercept_[0]
+        made = replace(
+            Contributions.none(graphs, k @ alpha + constant, constant),
+            atoms=kinds_of(kernel, graphs, self.graphs, alpha),
+        )
+        return unscaled(self.task, output, made) if self.task.kind == "regression" else made.times(machine.sharpness)
+
     def state(self) -> State:
         graphs = self.graphs.bare().compact()
         tensors = as_tensors(graphs.arrays, "graphs.")
@@ -197,14 +218,11 @@ class FittedKernelMachine(Fitted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KernelMachine(Method):
+class KernelMachine(Chosen):
     """A kernel whose settings are chosen together with the machine's constant C.
 
     Attributes:
         C: the values tried, in place of the method's own.
-        settings: values of the kernel's settings that are tried, in place of the method's own.
-        folds: of cross-validation.
-        many: rows above which the validation part alone decides.
         refit: fit the last machine on the validation rows too.
         max_rows: training rows above which so many are drawn; a Gram matrix has their square.
         cache: keep Gram matrices of up to ``max_rows`` graphs on disk. What is computed and kept is the matrix of all
@@ -213,8 +231,6 @@ class KernelMachine(Method):
     """
 
     C: Sequence[float] | float | None = None
-    settings: Mapping[str, Any] | None = None
-    folds: int = 5
     many: int = MANY_DEAR
     refit: bool = False
     max_rows: int = 8_000
@@ -224,10 +240,6 @@ class KernelMachine(Method):
 
     def reads(self) -> Features:
         return self._with_features(Features(molecules=KERNELS[self.name].molecules))
-
-    def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
-        super().check(examples, inputs, execution)
-        need_skops()
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         rows, train = self._drawn(examples)
@@ -244,23 +256,23 @@ class KernelMachine(Method):
                 grams[repr(settings)] = self._gram(KERNELS[self.name].kernel(**settings), graphs)
             return grams[repr(settings)]
 
+        groups = examples.groups_of(rows)
         machines, chosen = [], []
         for target, column in zip(examples.names, y.T, strict=True):
             if self.classification and len(np.unique(column[:train][~np.isnan(column[:train])])) < 2:
                 raise ConfigurationError(f"{self.name}: the training rows have one class of {target!r} only; give both")
-            parts = rounds(column, train, self.folds, self.seed, classification=self.classification, many=self.many)
+            tries = self.rounds(column, train, groups)
 
-            def judge(point: dict[str, Any], y: Floats = column, parts: list[Round] = parts) -> float:
-                k = gram(point)[1]
-                return float(np.mean([self._try(k, y, rows, held, point["C"]) for rows, held in parts]))
+            def judge(point: dict[str, Any], rows: Int, held: Int, y: Floats = column) -> float:
+                return self._try(gram(point)[1], y, rows, held, point["C"])
 
-            point = best(points, judge)
+            point = best(points, tries, judge)
             kernel, k = gram(point)
             known = support[~np.isnan(column[support])]
             svm = self._svm(point["C"]).fit(k[np.ix_(known, known)].astype(np.float64), column[known])
             sharpness = 1.0
             if self.classification:
-                sharpness = self._sharpness(kernel, k, column, parts, point["C"], len(task.classes))
+                sharpness = self._sharpness(kernel, k, column, tries, point["C"], len(task.classes))
             machines.append(Machine(kernel, svm, known, sharpness))
             chosen.append(point)
         shared = self.max_rows * 5 // 4 if self.cache else 0
@@ -308,13 +320,13 @@ class KernelMachine(Method):
             return float("nan")
         made = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
         predicted = made.predict(k[np.ix_(held, rows)].astype(np.float64))
-        return success(y[held], predicted, classification=self.classification)
+        return self.success(y[held], predicted)
 
     def _sharpness(
-        self, kernel: Kernel[Any], k: NDArray[Any], y: Floats, parts: list[Round], c: float, classes: int
+        self, kernel: Kernel[Any], k: NDArray[Any], y: Floats, tries: list[Round], c: float, classes: int
     ) -> float:
         scores, truth = [np.empty((0, classes))], [np.empty(0, np.int64)]
-        for rows, held in parts:
+        for rows, held in tries:
             if len(np.unique(y[rows])) > 1 and len(held):
                 svm = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
                 scores.append(Machine(kernel, svm, rows).scores(k[np.ix_(held, rows)].astype(np.float64), classes))

@@ -11,17 +11,22 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from ccn.errors import ConfigurationError
-from ccn.features.scaling import Shape
+from ccn.features.scaling import Scale
 from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, fingerprint
 from ccn.learning.fitted import Fitted, Prediction
 from ccn.learning.inputs import Inputs
+from ccn.learning.measured import Measured
 from ccn.learning.model import Model
 from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
+from ccn.learning.task import Per
+from ccn.methods.domain import fit_domain
 from ccn.training.execution import Execution, Machine
 from ccn.training.recipe import Recipe
 from ccn.version import __version__
@@ -41,6 +46,17 @@ class Outcome:
         earlier: seconds of training that were done before this fit resumed it.
         leaderboard: of a method of several, the metrics of each on held-out rows.
         held: rows, and predictions of them that were made out of fold; such a method needs no other held-out rows.
+        folds: for each of these rows the number of its fold.
+
+    Example:
+        >>> import ccn
+        >>> from ccn.learning.examples import Examples
+        >>> from ccn.methods import make_method
+        >>> data = ccn.datasets.load("MUTAG").subset(range(40))
+        >>> examples = Examples.of_dataset(data, ccn.datasets.splits.Split(range(30), range(30, 40), []))
+        >>> model, outcome = fit(make_method("wl", classification=True), examples)
+        >>> sorted(outcome.chosen[0])
+        ['C', 'depth']
     """
 
     fitted: Fitted
@@ -50,6 +66,7 @@ class Outcome:
     earlier: float = 0.0
     leaderboard: Sequence[Mapping[str, Any]] = ()
     held: tuple[Int, Prediction] | None = None
+    folds: Int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +88,7 @@ class Method(ABC):
     seed: int = 0
     features: str | None = None
     hydrogens: bool | None = None
-    target_scale: Shape | None = None
+    target_scale: Scale | None = None
 
     fitted: ClassVar[type[Fitted]]
     """The class of what it learns."""
@@ -87,12 +104,24 @@ class Method(ABC):
     """Whether a fit that was cut goes on from files in its folder."""
     bounds: ClassVar[bool] = False
     """Whether it learns from the bounds of censored targets; others leave out the rows that have nothing else."""
+    targets_per: ClassVar[tuple[Per, ...]] = ("graph",)
+    """What may have targets."""
+    joint: ClassVar[bool] = False
+    """Whether it can learn auxiliary columns together with the targets."""
+    distributes: ClassVar[bool] = False
+    """Whether it consists of several fits, which may run on a cluster."""
+    grouped: ClassVar[bool] = False
+    """Whether it cross-validates, in folds that keep the groups of the examples together."""
     compiles: ClassVar[bool] = False
     """Whether it runs kernels that are compiled on the first use of a machine."""
 
     @abstractmethod
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         """Learn from examples; ``inputs`` is fitted on their training rows."""
+
+    def per(self) -> Per:
+        """What has targets by the settings of the method."""
+        return "graph"
 
     def reads(self) -> Features:
         """What vertices and edges of molecules carry, where the method is given SMILES."""
@@ -102,7 +131,7 @@ class Method(ABC):
         given = {"molecules": self.features, "hydrogens": self.hydrogens}
         return replace(usual, **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
 
-    def scaling(self) -> Shape:
+    def scaling(self) -> Scale:
         """The scale on which numbers are fitted; :func:`fit` hands it to the examples."""
         return self.target_scale or "linear"
 
@@ -158,6 +187,8 @@ def fit(
     examples: Examples,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
     about: Mapping[str, Any] | None = None,
+    *,
+    domain: bool = True,
 ) -> tuple[Model, Outcome]:
     """Fit a method: the model, with intervals where rows were kept for them, and what the fit came to.
 
@@ -166,12 +197,28 @@ def fit(
         examples: what it is fitted on.
         execution: devices, checkpoints, limits, progress.
         about: what else the model should know of itself, such as column names.
+        domain: whether the model shall know how far new graphs are from those that it has learned from.
+
+    Example:
+        >>> import ccn
+        >>> from ccn.learning.examples import Examples
+        >>> from ccn.methods import make_method
+        >>> data = ccn.datasets.load("MUTAG").subset(range(40))
+        >>> examples = Examples.of_dataset(data, ccn.datasets.splits.Split(range(30), range(30, 40), []))
+        >>> model, outcome = fit(make_method("ridge", classification=True), examples)
+        >>> model.method, model.about["graphs"]
+        ('ridge', {'train': 30, 'validation': 10, 'calibration': 0})
     """
     if examples.bounds is not None and not method.bounds:
         exact = examples.exact()
         left = len(examples.train) - len(exact.train)
         execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
         examples = exact
+    if examples.per not in method.targets_per:
+        raise ConfigurationError(
+            f"method {method.name}: it predicts one row per graph, and the targets are of each {examples.per}; the "
+            "method ccn learns them (--method ccn)"
+        )
     examples = replace(examples, target_scale=method.scaling())
     graphs = examples.graphs.select(examples.train)
     inputs = method.fit_inputs(examples, graphs)
@@ -180,10 +227,17 @@ def fit(
             f"method {method.name}: it reads no columns beside the molecule; leave out --extra-columns "
             f"({', '.join(inputs.columns)})"
         )
+    if examples.auxiliary is not None and not method.joint:
+        raise ConfigurationError(
+            f"method {method.name}: it learns nothing beside the targets; leave out --auxiliary "
+            f"({', '.join(examples.auxiliary_names)})"
+        )
+    if execution.client is not None and not method.distributes:
+        raise ConfigurationError(f"method {method.name}: it is one fit, which runs here; leave out --cluster")
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
-    learned = (examples.targets, examples.bounds)
+    learned = (examples.targets, examples.bounds, examples.auxiliary)
     known = {
         "ccn": __version__,
         "seed": method.seed,
@@ -191,6 +245,7 @@ def fit(
         "fingerprint": fingerprint(graphs, *(a[examples.train] for a in learned if a is not None)),
         "chosen": outcome.chosen,
         "members": outcome.members,
+        **({} if examples.auxiliary is None else {"auxiliary": list(examples.auxiliary_names)}),
         **({"leaderboard": list(outcome.leaderboard)} if outcome.leaderboard else {}),
         **(about or {}),
     }
@@ -201,7 +256,27 @@ def fit(
         seen = Seen.of(examples.molecules, examples.split, salt)
         seen = seen if before is None else seen.after(before)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
-    model = model.held_out(examples) if outcome.held is None else model.cross_validated(examples, *outcome.held)
+    if domain:
+        model = _with_domain(model, examples, outcome)
+    if outcome.held is None:
+        model = model.held_out(examples)
+    else:
+        model = model.cross_validated(examples, *outcome.held, outcome.folds)
     for line in model.about["warnings"]:
         execution.say(f"warning: {line}")
     return model, outcome
+
+
+def _with_domain(model: Model, examples: Examples, outcome: Outcome) -> Model:
+    """The model with the domain of the rows that it was fitted to; as it is where their parts cannot be compared."""
+    s = examples.split
+    rows = s.train if outcome.held is None else np.sort(np.concatenate([s.train, s.validation, s.calibration]))
+    if examples.per != "graph":  # errors are of vertices or edges, distances of graphs
+        return model
+    seed, salt = int(model.about["seed"]), int(digest("domain", str(model.about["fingerprint"]))[:15], 16)
+    edges = outcome.fitted.reads_edges
+    made = fit_domain(examples.graphs.select(rows), outcome.fitted.inputs, edges=edges, seed=seed, salt=salt)
+    if made is None:
+        return model
+    measured = Measured.of(rows[made[1]], model.task, examples.targets, examples.molecules)
+    return replace(model, domain=made[0], measured=measured)

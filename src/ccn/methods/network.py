@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from ccn.errors import ConfigurationError, FileError
-from ccn.features.scaling import Shape
+from ccn.features.scaling import Scale
 from ccn.graphs.pack import Pack
+from ccn.graphs.ragged import ranges, starts
 from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State
@@ -26,7 +27,7 @@ from ccn.learning.model import Model
 from ccn.learning.plain import plain, unplain
 from ccn.learning.seen import Seen
 from ccn.learning.settings import Features
-from ccn.learning.task import Floats, Task
+from ccn.learning.task import Floats, Per, Task
 from ccn.methods.method import Method, Outcome
 from ccn.training.batches import Batches, outputs
 from ccn.training.checkpoint import Progress, need_tensorboard
@@ -67,20 +68,44 @@ class FittedNetworks(Fitted):
         return graphs
 
     def predict(self, graphs: Pack) -> Floats:
-        return np.stack([self.task.decode(out) for out in self._run(graphs, self.networks)])
+        return np.stack([self.task.decode(out) for out in self._run(graphs, self.networks, self.task.per)])
 
-    def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]]) -> list[Tensor]:
-        """What each of the functions of a batch gives for every graph."""
-        ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
-        ready = ready if self.reads_edges else ready.without_edge_features()
+    @classmethod
+    def predict_all(cls, several: Sequence[Self], graphs: Pack) -> Floats:
+        first = several[0]
+        if any((f.inputs, f.options, f.prepared) != (first.inputs, first.options, first.prepared) for f in several):
+            return super().predict_all(several, graphs)
+        every = replace(first, networks=tuple(net for f in several for net in f.networks))
+        tasks = [f.task for f in several for _ in f.networks]  # their scales differ
+        found = every._run(graphs, every.networks, first.task.per)  # so that the structure of a batch is made once
+        return np.stack([task.decode(out) for task, out in zip(tasks, found, strict=True)])
+
+    def _run(self, graphs: Pack, read: Sequence[Callable[..., Tensor]], per: Per = "graph") -> list[Tensor]:
+        """What each of the functions of a batch gives for every graph, or for all of its vertices or edges."""
         # Graphs of similar size together: the time of a batch goes with its largest parts.
-        batches = Batches(ready, np.argsort(ready.sizes, kind="stable"), _PREDICTED_TOGETHER)
-        order = torch.from_numpy(np.argsort(batches.rows, kind="stable"))
+        rising = np.argsort(graphs.sizes, kind="stable")
+        ready = self.prepare(self.inputs.vertices(graphs.select(rising)), self.prepared)
+        ready = ready if self.reads_edges else ready.without_edge_features()
+        batches = Batches(ready, np.arange(len(ready)), _PREDICTED_TOGETHER, per=per)
+        back, counts = np.argsort(rising, kind="stable"), batches.counts
+        order = torch.from_numpy(ranges(starts(counts)[:-1][back], counts[back]))
         made = []
         for net, function in zip(self.networks, read, strict=True):
             out = outputs(net, batches, function)
             made.append(out[order.to(out.device)])
         return made
+
+    def first_of(self, task: Task) -> Self:
+        """The same networks with their first outputs alone, which are those of the task."""
+        options, made = {**self.options, "out_features": task.outputs}, []
+        for net in self.networks:
+            cut = seeded(type(self).module, options, 0).to(next(net.parameters()))
+            own = cut.state_dict()
+            cut.load_state_dict(
+                {k: v if v.shape == own[k].shape else v[: task.outputs] for k, v in net.state_dict().items()}
+            )
+            made.append(cut.eval())
+        return replace(self, task=task, networks=tuple(made), options=options)
 
     @property
     def device(self) -> str:
@@ -159,6 +184,8 @@ class NetworkMethod(Method):
             the method's own, without those that ``settings`` fixes.
         many: training rows above which the choice is made with a tenth of them, within the bounds ``few``; the chosen
             settings then learn from all rows.
+        auxiliary: whether auxiliary columns are learned together with the targets; by default where the validation part
+            says that it helps.
         start: a model of such networks whose weights the members begin with. Its inputs and its architecture are taken
             over; the head is new if the targets are others.
     """
@@ -168,12 +195,14 @@ class NetworkMethod(Method):
     choices: tuple[Mapping[str, Any], ...] | None = None
     many: int = 2_000
     few: tuple[int, int] = (1_000, 10_000)
+    auxiliary: bool | None = None
     start: Model | None = None
 
     fitted: ClassVar[type[FittedNetworks]]
     validates = True
     resumes = True
     bounds = True
+    joint = True
     own_recipe: ClassVar[Recipe]
     own_choices: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     arguments: ClassVar[tuple[str, ...]] = ()
@@ -254,7 +283,7 @@ class NetworkMethod(Method):
     def _task(self, examples: Examples) -> Task:
         """What is learned; on the scale of the model to start from, if its targets are the same."""
         task, before = examples.task(loss=self.resolved().training.loss), self.started()
-        if before is None or not _alike(task, before.task):
+        if before is None or not task.like(before.task):
             return task
         new = self.scaling()
         old = new if before.recipe is None else before.recipe.training.target_scale
@@ -269,7 +298,7 @@ class NetworkMethod(Method):
         before = self.started()
         if before is None:
             return
-        alike, weights = _alike(task, before.task), before.networks[member % len(before.networks)].state_dict()
+        alike, weights = task.like(before.task), before.networks[member % len(before.networks)].state_dict()
         own = net.state_dict()
         kept = {k: v for k, v in weights.items() if alike or not k.startswith(f"{before.head}.")}
         for name, value in kept.items():
@@ -295,7 +324,7 @@ class NetworkMethod(Method):
     def reads(self) -> Features:
         return self._with_features(self.resolved().features)
 
-    def scaling(self) -> Shape:
+    def scaling(self) -> Scale:
         return self.target_scale or self.resolved().training.target_scale
 
     def member_seed(self, member: int) -> int:
@@ -316,6 +345,30 @@ class NetworkMethod(Method):
         self._begin(net, task, 0)
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
+        if examples.auxiliary is None or self.auxiliary is False:
+            return self._learn(examples.without_auxiliary(), inputs, execution)
+        both = self.auxiliary is None and len(examples.validation) > 0
+        if self.auxiliary is None and not both:  # nothing says that it helps
+            return self._learn(examples.without_auxiliary(), inputs, execution)
+        limit = None if execution.time_limit is None else execution.time_limit / (1 + both)
+        joint = self._learn(examples.jointly(), inputs, execution.part("auxiliary", limit))
+        assert isinstance(joint.fitted, FittedNetworks)
+        joint = replace(joint, fitted=joint.fitted.first_of(self._task(examples)))
+        if not both:
+            return joint
+        alone = self._learn(examples.without_auxiliary(), inputs, replace(execution, time_limit=limit))
+        monitor = f"validation_{self.resolved().training.monitor}"
+        found = [o.history[0][o.members[0]["best_epoch"] - 1].get(monitor, np.nan) for o in (joint, alone)]
+        helps = better(monitor.removeprefix("validation_"), found[0], found[1])
+        execution.say(
+            f"auxiliary {', '.join(examples.auxiliary_names)}: {'learned too' if helps else 'left out'}; "
+            f"{monitor.replace('_', ' ')} {found[0]:.4g} with, {found[1]:.4g} without"
+        )
+        best, other = (joint, alone) if helps else (alone, joint)
+        chosen = [{**settings, "auxiliary": helps} for settings in best.chosen]
+        return replace(best, chosen=chosen, earlier=best.earlier + other.earlier)
+
+    def _learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
         graphs = inputs.vertices(examples.graphs)
         prepared = self._prepared(graphs.select(examples.train), inputs)
         task = self._task(examples)
@@ -376,11 +429,6 @@ class NetworkMethod(Method):
                 best = made
         assert best is not None
         return replace(best, earlier=earlier)
-
-
-def _alike(task: Task, other: Task) -> bool:
-    """Whether the outputs of a network mean the same in two tasks."""
-    return (task.kind, task.targets, task.classes) == (other.kind, other.targets, other.classes)
 
 
 def _fit_scales(net: nn.Module, examples: Examples) -> None:

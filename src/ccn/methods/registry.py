@@ -24,7 +24,9 @@ METHODS: dict[str, str | type[Method]] = {
     "ngf": "ccn.methods.references:NeuralFingerprints",
     "pscn": "ccn.methods.references:PatchySAN",
     "gin": "ccn.methods.references:GraphIsomorphismNetwork",
-    **dict.fromkeys(("ccn-1", "ccn-2", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"),
+    **dict.fromkeys(
+        ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"
+    ),
     "ccn-2-kernel": _KERNELS,
     "gp": "ccn.methods.gaussian_process:GaussianProcess",
     "auto": "ccn.methods.stack:Stack",
@@ -44,7 +46,13 @@ def _class(name: str) -> type[Method]:
 
 
 def register(name: str, kind: type[Method]) -> None:
-    """Add a method of your own, for this process; an error if the name is taken by another."""
+    """Add a method of your own, for this process; an error if the name is taken by another.
+
+    Example:
+        >>> register("wl-again", _class("wl"))
+        >>> make_method("wl-again", classification=True).name, METHODS.pop("wl-again").__name__
+        ('wl-again', 'KernelMachine')
+    """
     if METHODS.get(name, kind) is not kind:
         raise ConfigurationError(f"method {name!r}: there is one of this name already; choose another")
     METHODS[name] = kind
@@ -66,5 +74,10 @@ def make_method(name: str, *, classification: bool, seed: int = 0, **options: An
 
 
 def fitted_class(name: str) -> type[Fitted]:
-    """The class of what a method learns, for reading it from a file."""
+    """The class of what a method learns, for reading it from a file.
+
+    Example:
+        >>> fitted_class("wl").__name__
+        'FittedKernelMachine'
+    """
     return _class(name).fitted

@@ -10,6 +10,9 @@ that minimise the loss of z, drawn towards equal weights by as much as a few row
 is dropped. What is kept is, for networks, the models of all folds, whose mean is an ensemble; other members are fitted
 once more on all rows.
 
+Networks take most of the time, and on many data sets carry little. So they are fitted on the first folds alone at
+first, and left out if, by the rows of these folds, they hardly change the prediction.
+
 The figures of the leaderboard, the metrics and the intervals come from out-of-fold predictions; those of the stack with
 weights of the other folds. So every row serves to fit and to judge, and none for both.
 
@@ -18,52 +21,54 @@ Every fit is a file in the run's folder: a run that is resumed does not repeat i
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, log_expit, log_softmax, softmax
 from torch import Tensor
 
-from ccn.datasets.splits import Split, k_fold
+from ccn.datasets.splits import Split
 from ccn.errors import ConfigurationError, FileError
-from ccn.features.scaling import Shape
-from ccn.files import digest
+from ccn.features.scaling import Scale
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
-from ccn.learning import model_file
-from ccn.learning.examples import Examples, fingerprint, labelled
+from ccn.learning.contributions import Contributions, pooled
+from ccn.learning.examples import Examples, labelled
 from ccn.learning.fitted import Fitted, Prediction, State
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import metrics
 from ccn.learning.model import Model
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
-from ccn.methods.method import Method, Outcome, fit
+from ccn.methods.choice import folds_of
+from ccn.methods.fits import Job, fit_all
+from ccn.methods.method import Method, Outcome
 from ccn.methods.network import NetworkMethod
 from ccn.methods.registry import fitted_class, make_method
+from ccn.methods.target_scale import choose_shapes, quick_columns
 from ccn.methods.trees import WHOLE
-from ccn.progress import progress
-from ccn.training.execution import Execution, torch_threads
+from ccn.methods.weighing import choose_weights, combined, fit_weights, margins, values_of
+from ccn.training.execution import Execution
 from ccn.training.recipe import Recipe, recipe
 
 __all__ = ["FittedStack", "Stack"]
 
 Budget = Literal["fast", "normal", "best"]
-_LEAST_WEIGHT = 0.03  # of a member that is kept, as a share of all weights
-_EQUAL_ROWS = 10.0  # rows that equal weights count for
-_SMALLEST = 1e-6  # probability
-_IN_PROCESS = 200  # rows up to which processes take longer to start than they save
 
 
 class _Plan(NamedTuple):
-    """What a budget buys: folds, and for each member the options of its method."""
+    """What a budget buys.
+
+    Attributes:
+        folds: their number.
+        probed: folds by which it is decided whether networks are fitted on the others.
+        members: for each the options of its method.
+    """
 
     folds: int
+    probed: int
     members: Mapping[str, Mapping[str, Any]]
 
 
@@ -78,11 +83,16 @@ _LIGHT: dict[str, Any] = {
     "head_dropout": 0.2,
     "least_steps": 400,
 }
+_CLASSES = {"epochs": 12}  # classification overfits quickly
 _PLANS: dict[Budget, _Plan] = {
-    "fast": _Plan(3, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15}}}),
-    "normal": _Plan(5, {"trees": {}, "gp": {}, _NETWORK: {"settings": _LIGHT}}),
-    "best": _Plan(10, {"trees": {"runs": 5}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "members": 2}}}),
+    "fast": _Plan(
+        3, 1, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15, "least_steps": 200}}}
+    ),
+    "normal": _Plan(5, 2, {"trees": {}, "gp": {}, _NETWORK: {"settings": _LIGHT}}),
+    "best": _Plan(10, 10, {"trees": {"runs": 5}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "members": 2}}}),
 }
+_PROMISING = 0.1  # of what the members move the prediction, below which a network is not fitted on the other folds
+_IN_FOLDS: dict[str, dict[str, Any]] = {"trees": {"runs": 1}}  # options of fits that only serve to weigh
 
 
 @dataclass(frozen=True)
@@ -106,8 +116,23 @@ class FittedStack(Fitted):
 
     def prediction(self, graphs: Pack) -> Prediction:
         """The weighed sum, and how far the members are apart."""
-        each = [np.mean([f.predict(graphs).mean(axis=0) for f in m.fitted], axis=0) for m in self.members]
-        return _combined(self.task, each, np.array([m.weight for m in self.members]), self.constant)
+        each = [type(m.fitted[0]).predict_all(m.fitted, graphs).mean(axis=0) for m in self.members]
+        return combined(self.task, each, np.array([m.weight for m in self.members]), self.constant)
+
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """The weighed sum of those of the members, each of the mean over its models."""
+        total = None
+        for member in self.members:
+            each = pooled(self.task, output, [(f.task, f.contributions(graphs, output)) for f in member.fitted])
+            # Weighed on the scale where targets have mean 0.
+            centre = 0.0 if self.task.scale is None else self.task.scale.mean[output]
+            each = each.times(1.0, -centre).times(member.weight)
+            total = each if total is None else total + each
+        assert total is not None
+        shift = self.constant[output]
+        if self.task.scale is not None:
+            shift = shift * self.task.scale.deviation[output] + self.task.scale.mean[output]
+        return total.times(1.0, shift)
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """Those of the members that have one, side by side."""
@@ -146,7 +171,7 @@ class FittedStack(Fitted):
                 prefix = f"{i}.{j}."
                 own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
                 its = Task.from_dict(held["task"])
-                if (its.kind, its.targets, its.classes) != (task.kind, task.targets, task.classes):
+                if not its.like(task):
                     raise FileError("the file holds members of other tasks than its own; do not use it")
                 models.append(kind.from_state(own, held["learned"], its, Inputs.from_dict(held["inputs"])))
             members.append(Member(entry["method"], float(entry["weight"]), tuple(models)))
@@ -154,78 +179,6 @@ class FittedStack(Fitted):
         if not members or not all(m.fitted for m in members) or constant.shape != (task.outputs,):
             raise FileError("the file holds a stack without members; do not use it")
         return cls(task, inputs, tuple(members), constant)
-
-
-def _margins(task: Task, values: Floats) -> Floats:
-    """(graphs, outputs) what is summed: scaled numbers, or log odds of classes."""
-    if task.kind == "regression":
-        return task.encode(values)
-    p = np.clip(values, _SMALLEST, 1 - _SMALLEST)
-    if task.kind == "multiclass":
-        return np.asarray(np.log(p))
-    p = p[:, 1:] if task.kind == "binary" else p
-    return np.asarray(np.log(p) - np.log1p(-p))
-
-
-def _values(task: Task, z: Floats) -> Floats:
-    """The inverse of :func:`_margins`."""
-    if task.kind == "regression":
-        return task.restore(z)
-    if task.kind == "multiclass":
-        return np.asarray(softmax(z, axis=1))
-    p: Floats = expit(z)
-    return np.concatenate([1 - p, p], axis=1) if task.kind == "binary" else p
-
-
-def _combined(task: Task, each: Sequence[Floats], weights: Floats, constant: Floats) -> Prediction:
-    z = np.stack([_margins(task, values) for values in each])
-    mean = _values(task, np.tensordot(weights, z, axes=1) + constant)
-    share = weights / max(float(weights.sum()), _SMALLEST)
-    centre = np.tensordot(share, np.stack(each), axes=1)
-    return Prediction(mean, np.sqrt(np.tensordot(share, (np.stack(each) - centre) ** 2, axes=1)))
-
-
-def _losses(task: Task, z: Floats, y: Floats) -> Floats:
-    """(rows, targets) Huber's loss of scaled numbers, or the log loss; zero where the target is missing."""
-    known = ~np.isnan(y)
-    y = np.where(known, y, 0.0)
-    if task.kind == "regression":
-        far = np.abs(z - y)
-        each = np.where(far < 1, far**2 / 2, far - 0.5)
-    elif task.kind == "multiclass":
-        each = -log_softmax(z, axis=1)[np.arange(len(y)), y[:, 0].astype(np.int64)][:, None]
-    else:
-        each = -np.where(y > 0.5, log_expit(z), log_expit(-z))
-    return np.where(known, each, 0.0)
-
-
-def fit_weights(task: Task, z: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The weights (members,) and the constant (outputs,) for margins (members, rows, outputs) and encoded targets.
-
-    Example:
-        >>> task = Task("regression", ("y",), scale=None)
-        >>> y = np.linspace(-1, 1, 200)[:, None]
-        >>> noise = np.random.default_rng(0).normal(size=y.shape)
-        >>> fit_weights(task, np.stack([y, noise]), y)[0].round(1).tolist()
-        [1.0, 0.0]
-    """
-    members, outputs = len(z), z.shape[2]
-    rows = max(1, int((~np.isnan(y)).sum()))
-    free = outputs if task.kind != "regression" else 0
-
-    def split(parameters: Floats) -> tuple[Floats, Floats]:
-        return parameters[:members], parameters[members:] if free else np.zeros(outputs)
-
-    start = np.concatenate([np.full(members, 1 / members), np.zeros(free)])
-    usual = float(_losses(task, z.mean(axis=0), y).sum()) / rows
-
-    def loss(parameters: Floats) -> float:
-        w, b = split(parameters)
-        pull = _EQUAL_ROWS * usual * (members * ((w - 1 / members) ** 2).sum() + (b**2).sum())
-        return float((_losses(task, np.tensordot(w, z, axes=1) + b, y).sum() + pull) / rows)
-
-    bounds = [(0.0, 3.0)] * members + [(-5.0, 5.0)] * free
-    return split(np.asarray(minimize(loss, start, bounds=bounds, method="L-BFGS-B").x))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,12 +207,15 @@ class Stack(Method):
     resumes = True
     weighs = True
     reads_whole = True
+    grouped = True
     bounds = True  # of the networks; fits of other members leave such rows out
+    joint = True
+    distributes = True
 
     def reads(self) -> Features:
         return self._with_features(Features(molecules=WHOLE))
 
-    def scaling(self) -> Shape:
+    def scaling(self) -> Scale:
         return self.target_scale or "auto"
 
     def base_recipe(self) -> Recipe:
@@ -275,8 +231,8 @@ class Stack(Method):
         )
         return replace(super().with_recipe(recipe), recipe=None if same else recipe)
 
-    def chosen(self, graphs: Pack) -> dict[str, Method]:
-        """The methods of the members by name, for graphs of this kind."""
+    def chosen(self, graphs: Pack, scale: Scale | None = None) -> dict[str, Method]:
+        """The methods of the members by name, for graphs of this kind and targets on this scale."""
         if self.budget not in _PLANS:
             raise ConfigurationError(f"budget={self.budget!r}: choose from {', '.join(_PLANS)}")
         plan = _PLANS[self.budget].members
@@ -285,17 +241,22 @@ class Stack(Method):
             options = dict(plan.get(name, {}))
             if name == _NETWORK:
                 settings = {} if self.recipe is not None else options.get("settings", {})
+                if settings and self.classification:
+                    settings = {**settings, **_CLASSES}
                 settings = {**settings, **(self.settings or {})}
                 if "graph_features" not in graphs.arrays:
                     settings["graph_features"] = False
                 options = {"recipe": self.recipe, "settings": settings}
-            options["target_scale"] = self.scaling()
+            options["target_scale"] = scale or self.scaling()
             made[name] = make_method(name, classification=self.classification, seed=self.seed, **options)
         return made
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         super().check(examples, inputs, execution)
-        for method in self.chosen(examples.graphs).values():
+        chosen = self.chosen(examples.graphs)
+        if examples.auxiliary is not None and not any(m.joint for m in chosen.values()):
+            raise ConfigurationError(f"none of {', '.join(chosen)} learns auxiliary columns; leave these out")
+        for method in chosen.values():
             fitted = inputs.fit(method.reads().vertices, examples.graphs.select(examples.train))
             method.check(examples, fitted, execution)
 
@@ -304,60 +265,96 @@ class Stack(Method):
         every_row = np.sort(np.concatenate([s.train, s.validation, s.calibration]))
         known = labelled(examples.targets[every_row])
         rows, bounded = every_row[known], every_row[~known]  # members are weighed by exact values
-        task, methods = examples.task(rows), self.chosen(examples.graphs)
         folds = self._folds(examples, rows, bounded)
-        jobs = [
-            _Job(name, number, replace(examples, split=part), method)
-            for name, method in methods.items()
-            for number, part in enumerate(folds)
-        ]
-        done = dict(self._run(jobs, execution))
-        every = range(len(folds))
-        each = {name: self._out_of_fold(examples, rows, folds, [done[name, i] for i in every]) for name in methods}
-        z, y = np.stack([_margins(task, p) for p in each.values()]), task.encode(examples.targets[rows])
-        names = list(methods)
-        weights, constant, kept = _chosen(task, z, y)
-        honest = np.empty_like(z[0])
-        for part in folds:
+        examples = replace(examples, target_scale=self._scale(examples, inputs, rows, folds))
+        task = examples.task(rows)
+        methods = _jointly(self.chosen(examples.graphs, examples.target_scale), examples)
+        done, each = self._fitted_on_folds(task, examples, methods, rows, folds, execution)
+        names = [name for name in methods if (name, len(folds) - 1) in done]
+        z, y = np.stack([margins(task, each[name]) for name in names]), task.encode(examples.targets[rows])
+        weights, constant, kept = choose_weights(task, z, y)
+        honest, number = np.empty_like(z[0]), np.empty(len(rows), dtype=np.int64)
+        for i, part in enumerate(folds):
             held, fitted = np.isin(rows, part.validation), np.isin(rows, part.train)
             w, b = fit_weights(task, z[kept][:, fitted], y[fitted])
+            number[held] = i
             honest[held] = np.tensordot(w, z[kept][:, held], axes=1) + b
-        spread = _combined(task, [each[names[m]] for m in kept], weights, constant).spread
-        predicted = Prediction(_values(task, honest), spread)
+        spread = combined(task, [each[names[m]] for m in kept], weights, constant).spread
+        predicted = Prediction(values_of(task, honest), spread)
         again = [
-            _Job(names[m], None, replace(examples, split=_only(every_row)), methods[names[m]])
+            Job(names[m], None, replace(examples, split=_only(every_row)), methods[names[m]])
             for m in kept
             if not isinstance(methods[names[m]], NetworkMethod)
         ]
-        refitted = dict(self._run(again, execution))
+        refitted = dict(fit_all(again, execution, self.processes))
         members = []
         for m, weight in zip(kept, weights, strict=True):
             whole = refitted.get((names[m], None))
-            models = [done[names[m], i] for i in every] if whole is None else [whole]
-            members.append(Member(names[m], float(weight), tuple(model.fitted for model in models)))
-        board = _leaderboard(task, examples.targets[rows], each, {m.method: m.weight for m in members}, predicted, done)
+            models = [done[names[m], i] for i in range(len(folds))] if whole is None else [whole]
+            members.append(Member(methods[names[m]].name, float(weight), tuple(model.fitted for model in models)))
+        weighed = {names[m]: float(weight) for m, weight in zip(kept, weights, strict=True)}
+        board = _leaderboard(task, examples.targets[rows], each, weighed, predicted, done, len(folds))
         return Outcome(
             FittedStack(task, inputs, tuple(members), constant),
-            [{m.method: round(m.weight, 4) for m in members}],
+            [{name: round(weight, 4) for name, weight in weighed.items()}],
             leaderboard=board,
             held=(rows, predicted),
+            folds=number,
         )
+
+    def _fitted_on_folds(
+        self,
+        task: Task,
+        examples: Examples,
+        methods: Mapping[str, Method],
+        rows: Int,
+        folds: Sequence[Split],
+        execution: Execution,
+    ) -> tuple[dict[tuple[str, int | None], Model], dict[str, Floats]]:
+        """The models of all members and folds, and for each member (rows, columns) what they predict of the rows that
+        they were not fitted on.
+
+        Networks that promise little are fitted on the first folds alone; their predictions of the other rows are NaN.
+        """
+        probed = min(len(folds), _PLANS[self.budget].probed)
+        dear = [name for name, method in methods.items() if isinstance(method, NetworkMethod)]
+        if len(dear) == len(methods):
+            probed = len(folds)
+        done: dict[tuple[str, int | None], Model] = {}
+        each: dict[str, Floats] = {}
+
+        def fit_on(names: Collection[str], numbers: Collection[int]) -> list[Job]:
+            parts = [replace(examples, split=part) for part in folds]
+            return [Job(n, i, parts[i], replace(methods[n], **_IN_FOLDS.get(n, {}))) for n in names for i in numbers]
+
+        def add(jobs: Sequence[Job]) -> None:
+            done.update(fit_all(jobs, execution, self.processes))
+            for job in jobs:
+                held = job.examples.validation
+                found = done[job.name, job.fold].predict(examples.graphs.select(held)).mean
+                out = each.setdefault(job.name, np.full((len(rows), found.shape[1]), np.nan))
+                out[np.searchsorted(rows, held)] = found
+
+        add(fit_on([name for name in methods if name not in dear], range(len(folds))) + fit_on(dear, range(probed)))
+        left = range(probed, len(folds))
+        if dear and left:
+            few = np.isin(rows, np.concatenate([part.validation for part in folds[:probed]]))
+            z = np.stack([margins(task, each[name][few]) for name in methods])
+            weights, _ = fit_weights(task, z, task.encode(examples.targets[rows[few]]))
+            moved = weights * z.std(axis=1).mean(axis=1)  # a member that is constant changes nothing at any weight
+            enough = dict(zip(methods, moved >= _PROMISING * moved.sum(), strict=True))
+            add(fit_on([name for name in dear if enough[name]], left))
+        return done, {name: each[name] for name in methods}
 
     def _folds(self, examples: Examples, rows: Int, bounded: Int) -> list[Split]:
         """Splits whose validation parts are the folds of the rows.
 
-        Rows with bounds alone are for training, but not where their group is held out.
+        Rows with bounds or auxiliary values alone are for training, but not where their group is held out.
         """
         count = self.folds or _PLANS[self.budget].folds
         one = self.classification and examples.targets.shape[1] == 1
-        dealt = k_fold(
-            len(rows),
-            max(2, min(count, len(rows))),
-            self.seed,
-            labels=examples.targets[rows, 0] if one else None,
-            groups=None if examples.groups is None else examples.groups[rows],
-            validation=False,
-        )
+        labels = examples.targets[rows, 0] if one else None
+        dealt = folds_of(len(rows), count, self.seed, labels=labels, groups=examples.groups_of(rows))
         out = []
         for part in dealt:
             held, more = rows[part.test], bounded
@@ -366,83 +363,27 @@ class Stack(Method):
             out.append(Split(np.concatenate([rows[part.train], more]), held, _none(), complete=False))
         return out
 
-    @staticmethod
-    def _out_of_fold(examples: Examples, rows: Int, folds: Sequence[Split], models: Sequence[Model]) -> Floats:
-        out: Floats | None = None
-        for part, model in zip(folds, models, strict=True):
-            found = model.predict(examples.graphs.select(part.validation)).mean
-            out = np.empty((len(rows), found.shape[1])) if out is None else out
-            out[np.searchsorted(rows, part.validation)] = found
-        assert out is not None
-        return out
-
-    def _run(self, jobs: Sequence[_Job], execution: Execution) -> Iterator[tuple[tuple[str, int | None], Model]]:
-        """The models of all jobs, in this process or in several."""
-        import joblib
-
-        if not jobs:
-            return
-        bare = Execution(folder=execution.folder, resume=execution.resume, every=execution.every)
-        few = max(len(job.examples.train) for job in jobs) <= _IN_PROCESS
-        count = 1 if few else joblib.effective_n_jobs(-1 if self.processes is None else self.processes)
-        pool = joblib.Parallel(min(count, len(jobs)), return_as="generator_unordered")
-        with progress("fitting members", len(jobs), notes=True, shown=execution.verbose) as tell:
-            for i, (key, model) in enumerate(pool(joblib.delayed(_fit)(job, bare) for job in jobs)):
-                tell(i + 1, f"{key[0]}, {'all rows' if key[1] is None else f'fold {key[1] + 1}'}")
-                yield key, model
+    def _scale(self, examples: Examples, inputs: Inputs, rows: Int, folds: Sequence[Split]) -> Scale:
+        """The scale of the targets: as given, or chosen for each on held-out rows."""
+        if self.classification or self.scaling() != "auto":
+            return self.scaling()
+        parts = []
+        for part in folds:
+            exact = part.train[np.isin(part.train, rows)]
+            parts.append((np.searchsorted(rows, exact), np.searchsorted(rows, part.validation)))
+        x = quick_columns(examples.graphs.select(rows), inputs)
+        return choose_shapes(x, examples.targets[rows], parts, self.seed)
 
 
-class _Job(NamedTuple):
-    """One fit of a member: the rows of all folds but one, or of all."""
-
-    name: str
-    fold: int | None
-    examples: Examples
-    method: Method
-
-    @property
-    def title(self) -> str:
-        return f"{self.name}-{'all' if self.fold is None else self.fold}"
-
-    @property
-    def key(self) -> str:
-        """Identifies the fit by the method's settings and the data."""
-        e = self.examples
-        whole = e.graphs.arrays.get("graph_features")
-        rows = (e.targets, e.bounds, e.train, e.validation, e.weights, None if whole is None else np.asarray(whole))
-        return digest(repr(self.method), str(e.class_weight), fingerprint(e.graphs, *rows))
-
-
-def _fit(job: _Job, execution: Execution) -> tuple[tuple[str, int | None], Model]:
-    """The model of a job; of a resumed run that of the file, if there is one of the same method and rows."""
-    file = None if execution.folder is None else execution.folder / f"{job.title}.safetensors"
-    key = "" if file is None else job.key
-    if file is not None and execution.resume and file.is_file():
-        model = model_file.load(file)
-        if model.about.get("job") == key:
-            return (job.name, job.fold), model
-    began = time.process_time()
-    examples = job.examples
-    if not job.method.reads_whole:
-        examples = replace(examples, inputs=replace(examples.inputs, columns=()))
-    with torch_threads(1):
-        model, _ = fit(job.method, examples, execution.part(job.title, None))
-    model = replace(model, about={**model.about, "seconds": time.process_time() - began, "job": key})
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        model_file.save(model, file)
-    return (job.name, job.fold), model
-
-
-def _chosen(task: Task, z: Floats, y: Floats) -> tuple[Floats, Floats, list[int]]:
-    """The weights and the constant without the members of hardly any weight, and which members are left."""
-    kept = list(range(len(z)))
-    while True:
-        weights, constant = fit_weights(task, z[kept], y)
-        enough = weights >= _LEAST_WEIGHT * weights.sum()
-        if enough.all() or not enough.any():
-            return weights, constant, kept
-        kept = [m for m, stays in zip(kept, enough, strict=True) if stays]
+def _jointly(methods: Mapping[str, Method], examples: Examples) -> dict[str, Method]:
+    """The members; where there are auxiliary columns, a network without and one with them, to be weighed."""
+    out: dict[str, Method] = {}
+    for name, method in methods.items():
+        if examples.auxiliary is None or not isinstance(method, NetworkMethod):
+            out[name] = method
+        else:
+            out |= {name: replace(method, auxiliary=False), f"{name}+auxiliary": replace(method, auxiliary=True)}
+    return out
 
 
 def _leaderboard(
@@ -452,13 +393,21 @@ def _leaderboard(
     weights: Mapping[str, float],
     stack: Prediction,
     done: Mapping[tuple[str, int | None], Model],
+    folds: int,
 ) -> list[dict[str, Any]]:
-    """A row for the stack, each member and the best constant: metrics on rows that were held out, weight and time."""
+    """A row for the stack, each member and the best constant: metrics on rows that were held out, weight and time.
+
+    A member that was fitted on the first folds alone is judged by the rows of these, as its row says.
+    """
     board: list[dict[str, Any]] = [{"method": "stack", "metrics": metrics(task, targets, stack.mean)}]
     for name, values in each.items():
         seconds = sum(float(m.about.get("seconds", 0.0)) for (of, _), m in done.items() if of == name)
-        row = {"method": name, "metrics": metrics(task, targets, values), "weight": float(weights.get(name, 0.0))}
-        board.append({**row, "seconds": round(seconds, 2)})
+        judged = ~np.isnan(values).any(axis=1)
+        row: dict[str, Any] = {"method": name, "metrics": metrics(task, targets[judged], values[judged])}
+        row |= {"weight": float(weights.get(name, 0.0)), "seconds": round(seconds, 2)}
+        if not judged.all():
+            row["folds"] = f"{sum(of == name for of, _ in done)} of {folds}"
+        board.append(row)
     board.append({"method": "constant", "metrics": metrics(task, targets, _constant(task, targets))})
     return board
 

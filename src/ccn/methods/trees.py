@@ -7,31 +7,35 @@ LightGBM grows the trees. They are kept as plain arrays, which are checked when 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from torch import Tensor
 
-from ccn.errors import DependencyError, FileError
+from ccn.errors import ConfigurationError, DependencyError, FileError
 from ccn.graphs.pack import Pack
+from ccn.learning.contributions import Contributions, softmaxed, unscaled
 from ccn.learning.examples import Examples
 from ccn.learning.fitted import Fitted, State, as_arrays, as_tensors
 from ccn.learning.inputs import Inputs
 from ccn.learning.settings import Features
 from ccn.learning.task import Floats, Task
 from ccn.methods.choice import joined
-from ccn.methods.columns import PartColumns
+from ccn.methods.columns import MOST_LEVELS, PartColumns
 from ccn.methods.method import Method, Outcome
 from ccn.training.execution import Execution
 
-__all__ = ["WHOLE", "BoostedTrees", "FittedTrees", "Trees"]
+if TYPE_CHECKING:
+    from ccn.methods.shapley import Leaves
+
+__all__ = ["WHOLE", "BoostedTrees", "FittedTrees", "Trees", "boosted"]
 
 WHOLE = "full+morgan+erg+descriptors"
 """What trees and other methods of tables read of a molecule."""
-_TOGETHER = 1 << 20  # rows times trees that are followed at a time
+_DEEPEST = 1_000  # steps in a tree; LightGBM's have fewer than leaves, of which a tree has a few dozen
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Trees:
         left, right: (nodes,) the next node; that of a leaf is the leaf.
         value: (nodes,) of leaves.
         root: (trees,) the first node of each tree.
-        depth: of the deepest tree.
+        cover: (nodes,) training rows at each node; None in files of 0.1.
     """
 
     feature: NDArray[np.int32]
@@ -53,54 +57,74 @@ class Trees:
     right: NDArray[np.int32]
     value: NDArray[np.float64]
     root: NDArray[np.int32]
-    depth: int
+    cover: NDArray[np.float64] | None = None
 
     @classmethod
     def of_booster(cls, booster: Any) -> Self:
         """The trees of a model of LightGBM."""
-        nodes: list[tuple[int, float, int, int, float]] = []
-        root, depth = [], 0
+        nodes: list[tuple[int, float, int, int, float, float]] = []
+        root = []
 
-        def add(node: Mapping[str, Any], level: int) -> int:
-            nonlocal depth
-            depth, at = max(depth, level), len(nodes)
+        def add(node: Mapping[str, Any]) -> int:
+            at = len(nodes)
             if "leaf_value" in node:
-                nodes.append((0, 0.0, at, at, float(node["leaf_value"])))
+                nodes.append((0, 0.0, at, at, float(node["leaf_value"]), float(node.get("leaf_count") or 1)))
                 return at
-            nodes.append((0, 0.0, at, at, 0.0))
-            left, right = (add(node[side], level + 1) for side in ("left_child", "right_child"))
-            nodes[at] = (int(node["split_feature"]), float(node["threshold"]), left, right, 0.0)
+            nodes.append((0, 0.0, at, at, 0.0, 1.0))
+            left, right = (add(node[side]) for side in ("left_child", "right_child"))
+            rows = nodes[left][-1] + nodes[right][-1]
+            nodes[at] = (int(node["split_feature"]), float(node["threshold"]), left, right, 0.0, rows)
             return at
 
         for tree in booster.dump_model()["tree_info"]:
             root.append(len(nodes))
-            add(tree["tree_structure"], 0)
-        feature, threshold, left, right, value = map(np.array, zip(*nodes, strict=True))
+            add(tree["tree_structure"])
+        feature, threshold, left, right, value, cover = map(np.array, zip(*nodes, strict=True))
         feature, left, right = (a.astype(np.int32) for a in (feature, left, right))
-        return cls(feature, threshold, left, right, value, np.array(root, dtype=np.int32), depth)
+        return cls(feature, threshold, left, right, value, np.array(root, dtype=np.int32), cover)
 
-    def leaves(self, x: NDArray[Any]) -> Floats:
-        """(rows, trees) the value of the leaf that each row comes to in each tree."""
-        out = np.empty((len(x), len(self.root)))
-        step = max(1, _TOGETHER // max(1, len(self.root)))
-        for start in range(0, len(x), step):
-            rows = np.ascontiguousarray(x[start : start + step], dtype=np.float64)
-            flat, offset = rows.ravel(), (np.arange(len(rows)) * rows.shape[1])[:, None]
-            node = np.repeat(self.root[None], len(rows), axis=0)
-            for _ in range(self.depth):
-                goes_left = flat[offset + self.feature[node]] <= self.threshold[node]
-                node = np.where(goes_left, self.left[node], self.right[node])
-            out[start : start + step] = self.value[node]
+    def sums(self, x: NDArray[Any], outputs: int = 1) -> Floats:
+        """(rows, outputs) the sum of the leaves that each row comes to; tree i adds to output ``i % outputs``."""
+        from ccn.methods.tree_walk import walk  # compiled when it is first called
+
+        out = np.zeros((len(x), outputs))
+        walk(np.ascontiguousarray(x), self.feature, self.threshold, self.left, self.right, self.value, self.root, out)
         return out
+
+    def conditions(self, outputs: int) -> Leaves:
+        """The leaves with their conditions; trees add to so many outputs in turn."""
+        from ccn.methods.shapley import leaves_of
+
+        cover = self.cover
+        if cover is None:  # every leaf counts alike
+            cover = (self.left == np.arange(len(self.left))).astype(np.float64)
+            for node in range(len(cover) - 1, -1, -1):
+                if not cover[node]:
+                    cover[node] = cover[self.left[node]] + cover[self.right[node]]
+        shape = (self.feature, self.threshold, self.left, self.right)
+        return leaves_of(*shape, self.value, cover, self.root, outputs)
+
+    @property
+    def depth(self) -> int:
+        """The steps from a root to the farthest leaf; counted up to one more than :data:`_DEEPEST`."""
+        at, steps = self.root, 0
+        while len(at := at[self.left[at] != at]) and steps <= _DEEPEST:
+            at, steps = np.concatenate([self.left[at], self.right[at]]), steps + 1
+        return steps
 
     def state(self) -> dict[str, NDArray[Any]]:
         """The arrays."""
-        return {name: getattr(self, name) for name in _ARRAYS}
+        found = {name: getattr(self, name) for name in _ARRAYS}
+        return found if self.cover is None else {**found, "cover": self.cover}
 
     @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray[Any]], depth: int, width: int) -> Self:
-        """From arrays that may have been altered: an error unless every row comes to a leaf within ``depth`` steps."""
-        made = cls(**{name: arrays[name] for name in _ARRAYS}, depth=depth)
+    def from_state(cls, arrays: Mapping[str, NDArray[Any]], width: int) -> Self:
+        """From arrays that may have been altered: an error unless they are trees.
+
+        Every node then is the root of one tree or the child of one node before it, so that no row can take more steps
+        than there are nodes in all trees together, nor :data:`_DEEPEST` in one.
+        """
+        made = cls(**{name: arrays[name] for name in _ARRAYS}, cover=arrays.get("cover"))
         count = len(made.feature)
         here = np.arange(count)
         leaf = (made.left == here) & (made.right == here)
@@ -112,11 +136,13 @@ class Trees:
             or not (leaf | later).all()
             or not ((made.feature >= 0) & (made.feature < max(1, width))).all()
             or not ((made.root >= 0) & (made.root < count)).all()
+            or not (np.bincount(np.concatenate([made.left[later], made.right[later], made.root])) == 1).all()
             or not np.isfinite(made.value).all()
-            or not 0 <= depth <= count
+            or (made.cover is not None and (made.cover.shape != (count,) or not (made.cover > 0).all()))
+            or not made.depth <= _DEEPEST
         ):
             raise FileError(
-                "the file holds trees that lead nowhere or ask for columns that do not exist; do not use it"
+                "the file holds trees that are none, or that ask for columns that do not exist; do not use it"
             )
         return made
 
@@ -137,15 +163,42 @@ class FittedTrees(Fitted):
     columns: PartColumns
     trees: list[Trees]
     runs: int
+    _leaves: dict[int, Leaves] = field(default_factory=dict, repr=False)
 
     def predict(self, graphs: Pack) -> Floats:
         x = self.columns(graphs)
         return joined(self.task, [self._predicted(trees, x) for trees in self.trees])
 
+    def contributions(self, graphs: Pack, output: int = 0) -> Contributions:
+        """Shapley values of the columns (:mod:`ccn.methods.shapley`); those of kinds go to the atoms that form them.
+
+        The baseline is the mean over the training rows.
+        """
+        several = self.task.kind == "multiclass"
+        which, outputs = (0, self._outputs) if several else (output, 1)
+        if which not in self._leaves:
+            self._leaves[which] = self.trees[which].conditions(outputs)
+        x, leaves = self.columns(graphs), self._leaves[which]
+        each, base = self._margins(self.trees[which], x), leaves.baseline(outputs) / self.runs
+        values = leaves.shapley(x, outputs) / self.runs
+        made = []
+        for k in range(outputs):
+            atoms, lacking, whole = self.columns.carried(graphs, values[:, k])
+            bare = Contributions.none(graphs, each[:, k], base[k])
+            made.append(replace(bare, atoms=atoms, lacking=lacking, whole=whole))
+        return softmaxed(made, output) if several else unscaled(self.task, output, made[0])
+
+    @property
+    def _outputs(self) -> int:
+        return len(self.task.classes) if self.task.kind == "multiclass" else 1
+
+    def _margins(self, trees: Trees, x: NDArray[Any]) -> Floats:
+        """(rows, outputs)."""
+        return trees.sums(x, self._outputs) / self.runs
+
     def _predicted(self, trees: Trees, x: NDArray[Any]) -> Floats:
         """Scaled numbers (rows,), or probabilities (rows, classes)."""
-        outputs = len(self.task.classes) if self.task.kind == "multiclass" else 1
-        each = trees.leaves(x).reshape(len(x), -1, outputs).sum(axis=1) / self.runs
+        each = self._margins(trees, x)
         if self.task.kind == "regression":
             return np.asarray(each[:, 0])
         if self.task.kind == "multiclass":
@@ -157,16 +210,14 @@ class FittedTrees(Fitted):
         tensors = as_tensors(self.columns.state(), "columns.")
         for t, trees in enumerate(self.trees):
             tensors |= as_tensors(trees.state(), f"{t}.")
-        return tensors, {"whole": self.columns.whole, "runs": self.runs, "depth": [t.depth for t in self.trees]}
+        return tensors, {"whole": self.columns.whole, "runs": self.runs}
 
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any], task: Task, inputs: Inputs) -> Self:
         columns = PartColumns.from_state(as_arrays(tensors, "columns."), data["whole"])
-        trees = [
-            Trees.from_state(as_arrays(tensors, f"{t}."), depth, columns.width) for t, depth in enumerate(data["depth"])
-        ]
+        trees = [Trees.from_state(as_arrays(tensors, f"{t}."), columns.width) for t in range(len(task.targets))]
         outputs = len(task.classes) if task.kind == "multiclass" else 1
-        if len(trees) != len(task.targets) or data["runs"] < 1 or any(len(t.root) % outputs for t in trees):
+        if data["runs"] < 1 or any(len(t.root) % outputs for t in trees):
             raise FileError("the file holds another number of trees than it says; do not use it")
         return cls(task, inputs, columns, trees, data["runs"])
 
@@ -201,6 +252,8 @@ class BoostedTrees(Method):
 
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         super().check(examples, inputs, execution)
+        if not 0 <= self.depth <= MOST_LEVELS:
+            raise ConfigurationError(f"depth={self.depth}: choose from 0 to {MOST_LEVELS}")
         _lightgbm()
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
@@ -219,30 +272,40 @@ class BoostedTrees(Method):
         return Outcome(FittedTrees(task, inputs, columns, made, self.runs), [{"trees": count}])
 
     def _boost(self, x: NDArray[Any], y: Floats, task: Task, weight: Floats | None, run: int) -> Any:
-        lightgbm, rows = _lightgbm(), len(y)
+        rows = len(y)
         objective = {"regression": "regression", "multiclass": "multiclass"}.get(task.kind, "binary")
-        settings = {
-            "objective": objective,
-            "num_class": len(task.classes) if objective == "multiclass" else 1,
-            "learning_rate": self.learning_rate,
-            "num_leaves": self.leaves or (15 if rows <= 2_000 else 31),
-            "min_data_in_leaf": min(5, max(1, rows // 10)),
-            "lambda_l2": 3.0,
-            "feature_fraction": 0.1,
-            "bagging_fraction": 0.7,
-            "bagging_freq": 1,
-            "min_data_in_bin": 1 if rows < 30 else 3,
-            "seed": int(np.random.SeedSequence([self.seed, run]).generate_state(1)[0] >> 1),
-            # Same seed, same trees; values are known, so that a zero is a zero.
-            "deterministic": True,
-            "force_col_wise": True,
-            "num_threads": 1,
-            "use_missing": False,
-            "verbosity": -1,
-        }
-        data = lightgbm.Dataset(x, y, weight=weight, params={"verbosity": -1}, free_raw_data=True)
-        trees = self.trees or int(np.clip(400 * (rows / 1000) ** 0.4, 200, 1_500))
-        return lightgbm.train(settings, data, num_boost_round=trees)
+        return boosted(
+            x,
+            y,
+            weight,
+            trees=self.trees or int(np.clip(400 * (rows / 1000) ** 0.4, 200, 1_500)),
+            objective=objective,
+            num_class=len(task.classes) if objective == "multiclass" else 1,
+            learning_rate=self.learning_rate,
+            num_leaves=self.leaves or (15 if rows <= 2_000 else 31),
+            feature_fraction=0.1,
+            seed=int(np.random.SeedSequence([self.seed, run]).generate_state(1)[0] >> 1),
+        )
+
+
+def boosted(x: NDArray[Any], y: Floats, weight: Floats | None, *, trees: int, **settings: Any) -> Any:
+    """LightGBM's booster of so many trees with these settings; the others suit many columns and few rows."""
+    lightgbm, rows = _lightgbm(), len(y)
+    usual = {
+        "min_data_in_leaf": min(5, max(1, rows // 10)),
+        "lambda_l2": 3.0,
+        "bagging_fraction": 0.7,
+        "bagging_freq": 1,
+        "min_data_in_bin": 1 if rows < 30 else 3,
+        # Same seed, same trees; values are known, so that a zero is a zero.
+        "deterministic": True,
+        "force_col_wise": True,
+        "num_threads": 1,
+        "use_missing": False,
+        "verbosity": -1,
+    }
+    data = lightgbm.Dataset(x, y, weight=weight, params={"verbosity": -1}, free_raw_data=True)
+    return lightgbm.train({**usual, **settings}, data, num_boost_round=trees)
 
 
 def _joined(runs: list[Trees]) -> Trees:
@@ -251,8 +314,8 @@ def _joined(runs: list[Trees]) -> Trees:
     moved = [
         replace(t, left=t.left + by, right=t.right + by, root=t.root + by) for t, by in zip(runs, shift, strict=True)
     ]
-    arrays = {name: np.concatenate([getattr(t, name) for t in moved]) for name in _ARRAYS}
-    return Trees(**arrays, depth=max(t.depth for t in runs))
+    arrays = {name: np.concatenate([getattr(t, name) for t in moved]) for name in (*_ARRAYS, "cover")}
+    return Trees(**arrays)
 
 
 def _lightgbm() -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from ccn.errors import ConfigurationError
 from ccn.methods.registry import METHODS as _REGISTERED
 from ccn.paper.competitors import COMPETITORS
+from ccn.paper.protocols import FOLDS, PROTOCOLS, SPLITS
 from ccn.paper.records import METRICS, Key, Record, Status
 from ccn.paper.tasks import ADMET, CLIFFS, OURS, TASKS
 from ccn.version import __version__
@@ -22,7 +23,7 @@ __all__ = [
     "CONTENDERS",
     "FLOOR",
     "METHODS",
-    "RANDOM_NETWORKS",
+    "NETWORKS",
     "SEEDS",
     "SPLITS",
     "TABLES",
@@ -32,15 +33,18 @@ __all__ = [
     "parse_methods",
 ]
 
-SPLITS = 10
-"""Splits of the data sets of graph kernels, in the paper; cheap methods can have more."""
 SEEDS = 5
 """Splits of the tasks on molecules, which are seeds: their test parts are fixed."""
 TABLES: dict[str, tuple[str, ...]] = {
     "kernels": ("MUTAG", "PTC_MR", "PTC", "NCI1", "NCI109"),
     "hcep": ("HCEP",),
     "qm9": ("QM9",),
-    "expressivity": ("BREC basic", "BREC regular", "BREC extension", "circular skip links", "strongly regular"),
+    "folds": tuple(FOLDS),
+    "zinc": ("ZINC",),
+    "expressivity": (
+        *("BREC basic", "BREC regular", "BREC strongly regular", "BREC distance regular", "BREC 4-vertex condition"),
+        *("BREC extension", "BREC CFI", "circular skip links", "strongly regular"),
+    ),
     "admet": ADMET,
     "cliffs": CLIFFS,
 }
@@ -53,19 +57,30 @@ METHODS = tuple(name for name in _REGISTERED if name not in _LATER)
 CONTENDERS = (*OURS, *COMPETITORS)
 """The methods on molecules, in the order of the tables."""
 WL_TESTS = ("1-WL", "3-WL")
-RANDOM_NETWORKS = {f"ccn-{order}, {levels} levels": (order, levels) for order in range(4) for levels in range(1, 5)}
-"""Order and number of levels of the networks that tell pairs of graphs apart."""
+NETWORKS: dict[str, tuple[tuple[int, ...], int | None]] = {
+    **{f"ccn-{order}, {levels} levels": ((order,), levels) for order in range(3) for levels in range(1, 5)},
+    **{f"ccn-{order}, any levels": ((order,), None) for order in range(4)},
+    "ccn-2 and ccn-3, any levels": ((2, 3), None),
+}
+"""Orders, side by side, and number of levels (None: any) of the networks that tell pairs of graphs apart."""
+_LONG_AT_ORDER_3 = ("BREC distance regular", "BREC 4-vertex condition", "BREC CFI")
 
-_QM9 = (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-default")
+_FEW = ("gin", "ccn-2", "ccn-2-authors", "ccn-2-default", "ccn-2-kernel")
+# The methods of data sets where not all of them are usual.
+_USUAL = {
+    "QM9": (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default"),
+    **dict.fromkeys(("ZINC", *FOLDS), _FEW),
+}
 _ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
 _GRAPHS = {"MUTAG": 188, "PTC_MR": 344, "PTC": 345, "NCI1": 4110, "NCI109": 4127, "HCEP": 50_000, "QM9": 130_831}
+_GRAPHS |= {"ZINC": 12_000} | {name: _GRAPHS[protocol.dataset] for name, protocol in FOLDS.items()}
 _GRAPHS |= {name: task.rows for name, task in TASKS.items()}
 # Rough seconds of a cell of 1,000 graphs, of which only the ratios matter; other methods take about 30.
 _SECONDS = {
     1.0: (FLOOR, "ridge"),
     2.0: ("lasso",),
     150.0: ("forest", "boosting", "multiscale-laplacian", "ngf", "pscn", "gin", "maplight", "auto"),
-    600.0: ("ccn-1", "ccn-2", "ccn-2-default", "chemprop"),
+    600.0: ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default", "chemprop"),
     6000.0: ("ccn-3-default",),
 }
 
@@ -117,7 +132,7 @@ def cells(
     Args:
         name: of the table or data set, in upper or lower case.
         methods: by default those of the table.
-        splits: by default the first ten of the data sets of graph kernels and five seeds of the tasks on molecules,
+        splits: by default those of the protocol and five seeds of the tasks on molecules,
             which have more, and the only one of others.
         seed: is added to the number of the split.
         options: of methods, by their names.
@@ -130,12 +145,12 @@ def cells(
     made = [
         Cell(table, dataset, method, split, split + seed, (options or {}).get(method, {}))
         for table, dataset, method in _rows(name, methods)
-        for split in _splits(table, wanted)
+        for split in _splits(dataset, wanted)
     ]
     if not made:
         raise ConfigurationError(
-            f"{name}: no cell has these splits; they are numbered from 0 for {', '.join(TABLES['kernels'])}, admet and "
-            "cliffs, and other data sets have split 0 only"
+            f"{name}: no cell has these splits; they are numbered from 0, of folds up to their number, of "
+            f"{', '.join(TABLES['kernels'])}, ZINC, admet and cliffs without limit; other data sets have split 0 only"
         )
     return sorted(made, key=lambda cell: cell.cost)
 
@@ -145,11 +160,13 @@ def parse_methods(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?! )", text) if name.strip()]
 
 
-def _splits(table: str, wanted: Sequence[int] | None) -> Sequence[int]:
-    usual = {"kernels": SPLITS, "admet": SEEDS, "cliffs": SEEDS}.get(table)
-    if usual is None:
-        return [0] if wanted is None or 0 in wanted else []
-    return range(usual) if wanted is None else [i for i in wanted if i >= 0]
+def _splits(dataset: str, wanted: Sequence[int] | None) -> Sequence[int]:
+    protocol = PROTOCOLS.get(dataset)
+    usual = SEEDS if dataset in TASKS else 1 if protocol is None else protocol.count
+    if wanted is None:
+        return range(usual)
+    more = dataset in TASKS or (protocol is not None and protocol.more)
+    return [i for i in wanted if i >= 0 and (more or i < usual)]
 
 
 def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]]:
@@ -166,7 +183,7 @@ def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]
         known = [*TABLES, "all", *(dataset for datasets in TABLES.values() for dataset in datasets)]
         raise ConfigurationError(f"{name!r} is neither a table nor a data set; choose from {', '.join(known)}")
     if methods is None:
-        return [row for row in found if row[1] != "QM9" or row[2] in _QM9]
+        return [row for row in found if row[1] not in _USUAL or row[2] in _USUAL[row[1]]]
     offered = list(dict.fromkeys(method for _, _, method in found))
     for method in methods:
         if method not in offered:
@@ -177,7 +194,10 @@ def _rows(name: str, methods: Sequence[str] | None) -> list[tuple[str, str, str]
 def _methods(dataset: str) -> list[str]:
     """All methods that can run on a data set."""
     if dataset in TABLES["expressivity"]:
-        return [*WL_TESTS, *RANDOM_NETWORKS]
+        return [
+            *WL_TESTS,
+            *(m for m, (orders, _) in NETWORKS.items() if orders != (3,) or dataset not in _LONG_AT_ORDER_3),
+        ]
     if dataset in TASKS:
         return list(CONTENDERS)
     found = [m for m in METHODS if m != "ccn-3-default" or dataset in _ORDER_3]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -105,6 +105,7 @@ class Table:
         across: methods are columns and items rows, rather than the other way round.
         labels: of items and methods, where they differ from their names.
         references: methods that have published figures only; their figures are columns of a table across.
+        source: where the figures beside ours are from: the ``paper``, or ``published`` elsewhere.
         notes: printed below the table.
     """
 
@@ -117,6 +118,7 @@ class Table:
     across: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    source: Literal["paper", "published"] = "paper"
     notes: tuple[str, ...] = ()
 
     @property
@@ -137,7 +139,7 @@ def _paper() -> dict[str, Any]:
 
 def quoted(table: str, method: str, item: str) -> Quoted | None:
     """The paper's figure in a table (``kernels``, ``hcep``, ``qm9-mae`` or ``qm9-rmse``), by our name of the method;
-    for ``admet``, ``cliffs`` and ``cliffs-only`` a figure published elsewhere, by its column.
+    for other tables a figure published elsewhere, by its column.
 
     Example:
         >>> quoted("kernels", "wl", "MUTAG")
@@ -154,7 +156,7 @@ def quoted(table: str, method: str, item: str) -> Quoted | None:
 
 def columns(table: str) -> tuple[str, ...]:
     """The methods that have published figures in a table."""
-    return tuple(_paper()[table])
+    return tuple(_paper().get(table, ()))
 
 
 def paper_notes(table: str) -> tuple[str, ...]:
@@ -167,7 +169,7 @@ def compare(
     values: Callable[[Record], Mapping[str, float]],
     quoted: Callable[[str, str], Quoted | None],
     better: Better | Mapping[str, Better],
-    splits: int = 1,
+    splits: int | Mapping[str, int] = 1,
     *,
     order: Sequence[str] = METHODS,
     tested: bool = True,
@@ -179,7 +181,7 @@ def compare(
         values: from the record of a cell that is done to its figures by item.
         quoted: from method and item to the paper's figure.
         better: ``min`` or ``max``, of all items or by item.
-        splits: how many there should be, at least.
+        splits: how many there should be, at least; of all items or by item.
         order: of the methods that are known.
         tested: mark those that are not significantly worse than the best.
     """
@@ -188,7 +190,7 @@ def compare(
     methods = (*known, *sorted(ran.keys() - {*order, FLOOR}), *(ran.keys() & {FLOOR}))
     figures: dict[tuple[str, str], Figure] = {}
     for item, of_item in records.items():
-        most = max([splits, *(r.split + 1 for r in of_item)])
+        most = max([splits[item] if isinstance(splits, Mapping) else splits, *(r.split + 1 for r in of_item)])
         row = {}
         for method in methods:
             of_method = [r for r in of_item if r.method == method]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.metadata
 import importlib.util
-import os
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ccn.errors import DataError, TrainingError
+from ccn.errors import DataError
 from ccn.learning.task import Floats
 from ccn.methods.registry import METHODS
+from ccn.paper import chemprop
 from ccn.paper.tasks import OURS, Task
 
 __all__ = ["COMPETITORS", "Competitor", "missing"]
 
-_CHEMPROP = "CCN_CHEMPROP"
 _TREES = 500
 _BITS = 1024
 
@@ -155,51 +151,10 @@ def _maplight(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, 
 
 
 def _chemprop(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, seed: int) -> Floats:
-    """``chemprop train`` and ``chemprop predict`` at their defaults; it divides the training rows itself."""
-    kind = "classification" if task.classification else "regression"
+    """``chemprop train`` and ``chemprop predict`` at their defaults."""
     with tempfile.TemporaryDirectory() as folder:
-        learned, asked, told = (Path(folder) / name for name in ("train.csv", "test.csv", "predicted.csv"))
-        _write(learned, ("smiles", "y"), zip(train, y.tolist(), strict=True))
-        _write(asked, ("smiles",), ((smiles,) for smiles in test))
-        out, seeds = Path(folder) / "out", ("--data-seed", str(seed), "--pytorch-seed", str(seed))
-        _call("train", "--data-path", learned, "--task-type", kind, "--output-dir", out, *seeds)
-        _call("predict", "--test-path", asked, "--model-paths", out, "--preds-path", told)
-        with told.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file))[1:]
-    if len(rows) != len(test):
-        raise TrainingError(f"chemprop predicted {len(rows)} of {len(test)} rows; see that it runs by itself")
-    return np.array([float(row[-1]) for row in rows])
-
-
-def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
-
-
-def _call(*words: str | Path) -> None:
-    done = subprocess.run([os.environ[_CHEMPROP], *map(str, words)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
-        raise TrainingError(f"chemprop {words[0]} ended with code {done.returncode}: {''.join(last)}")
-
-
-def _no_chemprop() -> str:
-    command = os.environ.get(_CHEMPROP)
-    if command and shutil.which(command):
-        return ""
-    at = f"{command} is no command; " if command else ""
-    return f"{at}set {_CHEMPROP} to the command chemprop of an environment of its own"
-
-
-def _chemprop_version() -> Mapping[str, str]:
-    """Of the environment of the command, asked of the Python beside it."""
-    python = Path(shutil.which(os.environ[_CHEMPROP]) or "").parent / "python"
-    ask = "from importlib.metadata import version; print(version('chemprop'))"
-    try:
-        said = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return {"chemprop": "unknown"}
-    return {"chemprop": said.stdout.strip()}
+        chemprop.train(Path(folder), train, y, task.classification, seed)
+        return chemprop.predict(Path(folder), test)
 
 
 def _no_catboost() -> str:
@@ -222,7 +177,7 @@ COMPETITORS: dict[str, Competitor] = {
         {"features": f"{_COUNTS}, Avalon counts (1,024 columns), ErG", "random_strength": 2},
         _no_catboost,
     ),
-    "chemprop": Competitor(_chemprop, _chemprop_version, missing=_no_chemprop),
+    "chemprop": Competitor(_chemprop, chemprop.versions, missing=chemprop.missing),
 }
 """By name, in the order of the tables; ``forest`` and ``boosting`` are not those of the registry, which see counts of
 atoms and bonds."""

@@ -1,115 +1,110 @@
-"""Which pairs of graphs each order tells apart, by random networks, and which the Weisfeiler-Lehman tests do.
+"""Which pairs of graphs covariant networks of an order and a number of levels tell apart, and which the
+Weisfeiler-Lehman tests do.
 
-The pairs are not isomorphic, and alike to colour refinement. Two graphs are told apart if one of eight random networks
-embeds them clearly further from each other than numberings of one graph, which differ by rounding alone. The networks
-are :class:`ccn.CCN` with its defaults, the adjacency product among them, but in float64, with few channels and with the
-hyperbolic tangent: what they see then depends on order and levels and hardly on the draw, whereas ReLUs are linear or
-zero on many of these graphs.
+The pairs are not isomorphic, and alike to colour refinement. What networks tell apart is decided exactly
+(:mod:`ccn.expressivity.exact`), by level or for any number of levels. Orders 2 and 3 together are two networks side by
+side: order 3 is asked for the pairs that order 2 leaves.
 
-1-WL colours vertices: in each round the new colour of a vertex is its old one with the multiset of its neighbours'.
-3-WL is computed as folklore 2-WL, which tells the same graphs apart (Cai, Fürer and Immerman 1992; the numbering is
-that of the BREC paper, in which 2-WL is no stronger than 1-WL): it colours ordered pairs (u, v) and collects the
-pairs of colours of (u, w) and (w, v) over all w. Colours are 64-bit names, mixed as in
-:mod:`ccn.methods.kernels.bags`, so that those of different graphs can be compared. A wrapping sum of mixed names stands
-for a multiset. Weights and features of edges are ignored.
+1-WL is that of :mod:`ccn.expressivity.colours`. 3-WL is computed as folklore 2-WL, which tells the same graphs apart
+(Cai, Fürer and Immerman 1992; the numbering is that of the BREC paper, in which 2-WL is no stronger than 1-WL): it
+colours ordered pairs (u, v) and collects the pairs of colours of (u, w) and (w, v) over all w. Colours are 64-bit
+names, mixed as in :mod:`ccn.methods.kernels.bags`, so that those of different graphs can be compared. A wrapping sum of
+mixed names stands for a multiset. Weights and features of edges are ignored by it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations, groupby, permutations, product
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
 from typing import Any
 
 import networkx as nx
 import numpy as np
-import torch
-from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
+from ccn.expressivity.colours import message_passing
+from ccn.expressivity.exact import BITS, CHANNELS, classes, fits
 from ccn.graphs.graph import Graph
+from ccn.graphs.pack import Pack
 from ccn.methods.kernels.bags import Names, mix, name, row_names
-from ccn.models import CCN
-from ccn.paper.cells import RANDOM_NETWORKS, TABLES, WL_TESTS
-from ccn.testing import random_permutation
+from ccn.paper.cells import NETWORKS, TABLES, WL_TESTS
 
-__all__ = ["CHANNELS", "NUMBERINGS", "SEEDS", "apart", "pairs", "run", "settings", "strongly_regular", "wl_1", "wl_3"]
+__all__ = ["Told", "pairs", "run", "settings", "strongly_regular", "told_apart", "wl_3"]
 
-SEEDS = 8
-CHANNELS = 4
-NUMBERINGS = 3
-_ROWS = 500_000
-# Relative to the norm of an embedding rounding is about 1e-15, and graphs that differ do so by 1e-7 or more.
-_FLOOR, _FACTOR = 1e-10, 1e3
 _SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)  # on 41 vertices no two of these give isomorphic graphs
 
 Pairs = list[tuple[int, int]]
 
 
-def run(dataset: str, method: str, seed: int = 0) -> tuple[int, int]:
-    """How many of the pairs the method tells apart, and how many there are."""
-    if method not in (*WL_TESTS, *RANDOM_NETWORKS):
-        raise ConfigurationError(f"method={method!r}: choose one of {', '.join((*WL_TESTS, *RANDOM_NETWORKS))}")
+@dataclass(frozen=True)
+class Told:
+    """The pairs that are told apart, with the level that does so (0 for tests without levels), and pairs that were not
+    shown to an order, since its tensors would be too large.
+    """
+
+    levels: dict[tuple[int, int], int]
+    skipped: Pairs
+
+
+def run(dataset: str, method: str) -> dict[str, Any]:
+    """The details of a record: how many ``pairs`` there are and how many are told ``apart``, by how many of them need
+    which number of ``levels``; how many were ``skipped``.
+    """
+    if method not in (*WL_TESTS, *NETWORKS):
+        raise ConfigurationError(f"method={method!r}: choose one of {', '.join((*WL_TESTS, *NETWORKS))}")
     graphs, chosen = pairs(dataset)
-    if method in RANDOM_NETWORKS:
-        return len(apart(graphs, chosen, *RANDOM_NETWORKS[method], seed=seed)), len(chosen)
-    colours = [(wl_1 if method == "1-WL" else wl_3)(g) for g in graphs]
-    return sum(not np.array_equal(colours[i], colours[j]) for i, j in chosen), len(chosen)
+    if method == "1-WL":
+        of = message_passing(Pack.of(graphs))
+        return _details(chosen, Told({(i, j): 0 for i, j in chosen if of[i] != of[j]}, []))
+    if method == "3-WL":
+        colours = [wl_3(g) for g in graphs]
+        return _details(chosen, Told({(i, j): 0 for i, j in chosen if not np.array_equal(colours[i], colours[j])}, []))
+    orders, levels = NETWORKS[method]
+    found = Told({}, [])
+    for order in orders:
+        left = [pair for pair in chosen if pair not in found.levels]
+        more = told_apart(graphs, left, order, levels)
+        found = Told({**found.levels, **more.levels}, more.skipped)
+    return _details(chosen, found)
+
+
+def _details(chosen: Pairs, found: Told) -> dict[str, Any]:
+    levels = {str(level): count for level, count in sorted(Counter(found.levels.values()).items()) if level}
+    return {"apart": len(found.levels), "pairs": len(chosen), "levels": levels, "skipped": len(found.skipped)}
 
 
 def settings(method: str) -> dict[str, Any]:
     """The settings of a network, as plain data; a Weisfeiler-Lehman test has none."""
     if method in WL_TESTS:
         return {}
-    order, levels = RANDOM_NETWORKS[method]
-    net = {"order": order, "levels": levels, "channels": CHANNELS, "nonlinearity": "tanh", "precision": "float64"}
-    return {**net, "seeds": SEEDS, "numberings": NUMBERINGS, "factor": _FACTOR, "floor": _FLOOR}
+    orders, levels = NETWORKS[method]
+    return {"orders": list(orders), "levels": levels, "channels": CHANNELS, "bits": BITS}
 
 
-def apart(graphs: Sequence[Graph], pairs: Pairs, order: int, levels: int, seed: int = 0) -> set[tuple[int, int]]:
+def told_apart(graphs: Sequence[Graph], pairs: Pairs, order: int, levels: int | None = None) -> Told:
     """The pairs, by indices of graphs, that networks of this order and number of levels tell apart.
 
-    With x and y the embeddings of the two graphs in the given numbering, relative to the larger of their norms, the
-    pair is told apart if ``|x - y| > max(1e-10, 1000 r)``, where r is the largest distance of x or y from the embedding
-    of the same graph in one of two random numberings. A pair that one network tells apart is not shown to the next.
+    Example:
+        >>> rook, shrikhande = (Graph.from_networkx(g) for g in next(strongly_regular()))
+        >>> [told_apart([rook, shrikhande], [(0, 1)], order).levels for order in (1, 2)]
+        [{}, {(0, 1): 2}]
     """
-    rng = np.random.default_rng(seed)
-    found: set[tuple[int, int]] = set()
-    for number in range(SEEDS):
-        left = [pair for pair in pairs if pair not in found]
-        if not left:
-            break
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(SEEDS * seed + number)
-            width = graphs[0].features.shape[1]
-            net = CCN(width, order=order, levels=levels, channels=CHANNELS, nonlinearity="tanh").double().eval()
-        seen = sorted({i for pair in left for i in pair})
-        rows = dict(zip(seen, _embed(net, [graphs[i] for i in seen], order, rng), strict=True))
-        found |= {(i, j) for i, j in left if _differ(rows[i], rows[j])}
-    return found
-
-
-def _embed(net: CCN, graphs: Sequence[Graph], order: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(graphs, numberings, width) the embeddings, the given numbering first."""
-    each = [[g, *(g.permute(random_permutation(g.n, rng)) for _ in range(NUMBERINGS - 1))] for g in graphs]
-    flat = [g for numberings in each for g in numberings]
-    # A graph has at most n nodes of n^order entries a level; batches of this many entries stay small in memory.
-    batch_of = np.cumsum([g.n ** (order + 1) for g in flat]) // _ROWS
-    with torch.no_grad():
-        rows = [net.embed([flat[i] for i in part]) for _, part in groupby(range(len(flat)), batch_of.__getitem__)]
-    out: NDArray[np.float64] = torch.cat(rows).numpy().reshape(len(graphs), NUMBERINGS, -1)
-    return out
-
-
-def _differ(x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
-    rounding = max(float(np.linalg.norm(z[1:] - z[0], axis=1).max()) for z in (x, y))
-    size = max(float(np.linalg.norm(z[0])) for z in (x, y))
-    return float(np.linalg.norm(x[0] - y[0])) > max(_FACTOR * rounding, _FLOOR * size)
-
-
-def wl_1(g: Graph) -> Names:
-    """(n,) the stable colours of the vertices, sorted: equal for two graphs unless 1-WL tells them apart."""
-    a = g.adjacency().numpy() != 0
-    return _stable(row_names(g.features.numpy()), lambda c: name(c, (a * mix(c)).sum(1, dtype=np.uint64)))
+    found: dict[tuple[int, int], int] = {}
+    skipped: Pairs = []
+    for family in nx.connected_components(nx.Graph(pairs)):
+        of_family = [pair for pair in pairs if pair[0] in family]
+        members = sorted(family)
+        if not fits([graphs[i] for i in members], order):
+            skipped += of_family
+            continue
+        each = classes([graphs[i] for i in members], order, levels).levels
+        for i, j in of_family:
+            a, b = members.index(i), members.index(j)
+            if (level := next((n for n, of in enumerate(each) if of[a] != of[b]), None)) is not None:
+                found[i, j] = level
+    return Told(found, skipped)
 
 
 def wl_3(g: Graph) -> Names:
@@ -148,7 +143,8 @@ def pairs(dataset: str) -> tuple[list[Graph], Pairs]:
         from ccn.datasets import load
 
         data = load("BREC")
-        rows = (data.targets[:, 0] == data.classes.index(dataset.removeprefix("BREC "))).nonzero()[0]
+        category = dataset.removeprefix("BREC ").lower().replace(" ", "_").replace("-", "_")
+        rows = (data.targets[:, 0] == data.classes.index(category)).nonzero()[0]
         return [data.graphs[int(i)] for i in rows], [(i, i + 1) for i in range(0, len(rows), 2)]
     skip_links = [[nx.circulant_graph(41, [1, skip]) for skip in _SKIPS]]
     families = strongly_regular() if dataset == "strongly regular" else skip_links

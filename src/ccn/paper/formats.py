@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ccn.errors import DataError, DependencyError, FileError
+from ccn.errors import DataError, FileError
 from ccn.files import write_figure
 from ccn.paper.comparison import MISSING, Table
 from ccn.reports.markup import Bold, csv_text, latex, latex_escaped, markdown
@@ -72,10 +72,8 @@ def embed(page: str, tables: Iterable[Table], where: str) -> str:
 
 def draw(table: Table, path: Path) -> Path:
     """Write a PNG: a panel per item, a dot for each of our figures, a ring for the paper's, and deviations as bars."""
-    try:
-        from matplotlib.figure import Figure as Canvas
-    except ImportError:
-        raise DependencyError("a picture needs matplotlib: pip install 'ccn[plots]'") from None
+    from matplotlib.figure import Figure as Canvas
+
     if not table.methods:
         raise DataError(f"{table.name}: there is no record to draw; run {table.command} first")
     columns = min(5, len(table.items))
@@ -90,7 +88,7 @@ def draw(table: Table, path: Path) -> Path:
             _dots(
                 axis,
                 quoted,
-                "published" if table.references else "paper",
+                table.source,
                 color="tab:orange",
                 shift=-0.12,
                 markerfacecolor="white",
@@ -122,9 +120,9 @@ def _grid(table: Table) -> tuple[list[str], list[list[str]]]:
     columns, rows = (table.methods, table.items) if table.across else (table.items, table.methods)
     at = {(key if table.across else key[::-1]): figure for key, figure in table.figures.items()}
     beside = {c for c in columns if c not in table.references and any(at[row, c].quoted for row in rows)}
-    head = ["task" if table.references else "target" if table.across else "method"]
+    head = ["method" if not table.across else "target" if table.name.startswith("qm9") else "task"]
     for column in columns:
-        head += [table.label(column), *["paper"] * (column in beside)]
+        head += [table.label(column), *[table.source] * (column in beside)]
     lines = []
     for row in rows:
         line = [table.label(row)]

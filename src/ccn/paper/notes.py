@@ -100,9 +100,9 @@ def _inputs(r: Record) -> str:
 
 
 def _left_open(r: Record) -> str:
-    """What the recipe ``paper`` sets that the paper leaves open."""
+    """What the recipes ``paper`` and ``authors`` set that the paper leaves open."""
     training = _section(r, "training")
-    if r.config.get("recipe", {}).get("name") != "paper" or "batch_size" not in training:
+    if r.config.get("recipe", {}).get("name") not in ("paper", "authors") or "batch_size" not in training:
         return ""
     return f"batches of {training['batch_size']} graphs, {training.get('epochs')} epochs"
 

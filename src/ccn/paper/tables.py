@@ -12,15 +12,16 @@ from typing import Any
 from ccn.errors import ConfigurationError
 from ccn.learning.metrics import LABELS, SMALLER
 from ccn.paper import notes
-from ccn.paper.cells import CONTENDERS, FLOOR, SEEDS, SPLITS, TABLES
+from ccn.paper.cells import CONTENDERS, FLOOR, METHODS, NETWORKS, SEEDS, TABLES, WL_TESTS
 from ccn.paper.comparison import Better, Figure, Quoted, Table, columns, compare, paper_notes, quoted
+from ccn.paper.protocols import FOLDS, PROTOCOLS, SPLITS
 from ccn.paper.records import Record, latest
 from ccn.paper.tasks import CLIFF_RMSE, OURS, TASKS
 
 __all__ = ["NAMES", "table"]
 
 _TABLE_OF = {dataset.lower(): name for name, datasets in TABLES.items() for dataset in datasets}
-_BREC = TABLES["expressivity"][:3]
+_BREC = tuple(name for name in TABLES["expressivity"] if name.startswith("BREC"))
 _SEEDS = "mean ± standard deviation over seeds; the test part is fixed."
 
 
@@ -57,11 +58,14 @@ def _more_splits(records: Sequence[Record]) -> Table:
 
 def _hcep(records: Sequence[Record]) -> Table:
     labels = {"mae": "MAE", "rmse": "RMSE", "fraction": "MAE / MAE of boosting"}
+    labels |= {"train_mae": "train MAE", "train_rmse": "train RMSE"}
 
     def errors(r: Record) -> dict[str, float]:
         if not r.details:
             return {} if r.test is None else {"mae": r.test}
-        return {m: r.details[m][0] for m in ("mae", "rmse") if r.details[m][0] is not None}
+        of = {"": r.details, "train_": r.details.get("train", {})}
+        every = {f"{part}{m}": found[m][0] for part, found in of.items() for m in ("mae", "rmse") if m in found}
+        return {item: error for item, error in every.items() if error is not None}
 
     trees = {r.split: errors(r) for r in records if r.method == "boosting" and r.status == "done"}
 
@@ -107,34 +111,70 @@ def _qm9(name: str, metric: str, scaled: bool, records: Sequence[Record]) -> Tab
         empty = Table(name, title, ".3f", across=True, notes=(*said, *paper_notes("qm9")))
         return _filled(empty, dict.fromkeys((*TARGETS, mean), records), values, min, of_paper)
     labels = {target: f"{target} ({unit})" for target, unit in TARGETS.items()}
+    said = (*said, *paper_notes(name))
     empty = Table(name, title + "the units of the targets.", ".4g", across=True, labels=labels, notes=said)
-    return _filled(empty, dict.fromkeys(TARGETS, records), values, min)
+    return _beside(empty, dict.fromkeys(TARGETS, records), values, min)
+
+
+def _folds(records: Sequence[Record]) -> Table:
+    title = "Accuracy on the test part in percent, mean ± standard deviation over folds that others have published."
+    empty = Table("folds", title, ".2f", notes=paper_notes("folds"))
+    splits = {name: protocol.count for name, protocol in FOLDS.items()}
+    return _beside(empty, _by_dataset(records, FOLDS), partial(_test, 100), max, splits)
+
+
+def _zinc(records: Sequence[Record]) -> Table:
+    title = "MAE of the penalised logP on the test part of ZINC-12k, mean ± standard deviation over seeds."
+    empty = Table("zinc", title, ".3f", notes=paper_notes("zinc"))
+    return _beside(empty, {"ZINC": records}, partial(_test, 1), min, PROTOCOLS["ZINC"].count)
+
+
+def _beside(
+    empty: Table,
+    records: Mapping[str, Sequence[Record]],
+    values: Callable[[Record], Mapping[str, float]],
+    better: Better,
+    splits: int | Mapping[str, int] = 1,
+) -> Table:
+    """A table with figures published elsewhere, of methods of ours and of others."""
+    others = tuple(name for name in columns(empty.name) if name not in METHODS)
+    how: dict[str, Any] = {"order": (*METHODS, *others), "tested": False}
+    made = _filled(empty, records, values, better, partial(quoted, empty.name), splits, **how)
+    return replace(made, references=others, source="published")
 
 
 def _expressivity(records: Sequence[Record]) -> Table:
-    from ccn.paper import expressivity
+    from ccn.expressivity.exact import BITS, CHANNELS
 
     of = _by_dataset(records, TABLES["expressivity"])
     pairs = {item: r.details["pairs"] for item, of_item in of.items() for r in of_item if "pairs" in r.details}
     done = [{r.method: r for r in of[name] if r.status == "done" and r.test is not None} for name in _BREC]
     total = [
-        replace(first, dataset="BREC", test=fsum(part[method].test or 0 for part in done))
+        replace(
+            first,
+            dataset="BREC",
+            test=fsum(part[method].test or 0 for part in done),
+            seconds=fsum(part[method].seconds for part in done),
+        )
         for method, first in done[0].items()
         if all(method in part for part in done)
     ]
     if pairs.keys() >= set(_BREC):
         pairs["BREC"] = sum(pairs[name] for name in _BREC)
     others = {item: of_item for item, of_item in of.items() if item not in _BREC and of_item}
-    how = (
-        f"Networks have random weights, {expressivity.CHANNELS} channels and tanh, in float64; a pair is told apart if "
-        f"one of {expressivity.SEEDS} seeds does so, compared with how {expressivity.NUMBERINGS} numberings of a graph "
-        "differ."
-    )
+    exact = f"Networks are decided over integers, exactly: {CHANNELS} channels of {BITS} bits."
+    how = [f"{exact} Any levels: so many that further ones tell no more pairs apart."]
+    how.append("With ccn-2 and ccn-3 order 3 is asked for the pairs that order 2 leaves.")
+    if skipped := {f"{r.method} on {r.dataset}: {r.details['skipped']}" for r in records if r.details.get("skipped")}:
+        how.append(f"Pairs too large for order 3, which count as not told apart: {'; '.join(sorted(skipped))}.")
     labels = {item: f"{item} ({count} pairs)" for item, count in pairs.items()}
     title = "Pairs of non-isomorphic graphs that are told apart."
-    empty = Table("expressivity", title, ".0f", labels=labels, notes=(how,) if records else ())
+    said = (*how, *paper_notes("expressivity")) if records else ()
+    empty = Table("expressivity", title, ".0f", labels=labels, notes=said)
     items = {**{name: of[name] for name in _BREC}, "BREC": total, **others}
-    return _filled(empty, items, partial(_test, 1), max)
+    order = tuple(dict.fromkeys((*WL_TESTS, *columns("expressivity"), *NETWORKS)))
+    made = _filled(empty, items, partial(_test, 1), max, partial(quoted, "expressivity"), order=order, tested=False)
+    return _with_row(made, "seconds, BREC", {r.method: r.seconds for r in total}) if total else made
 
 
 def _admet(records: Sequence[Record]) -> Table:
@@ -167,7 +207,7 @@ def _tasks(
     references, of = columns(empty.name), _by_dataset(records, better)
     how: dict[str, Any] = {"order": (*CONTENDERS, *references), "tested": False}
     made = _filled(empty, of, values, better, partial(quoted, empty.name), SEEDS, **how)
-    made = replace(made, across=True, references=references)
+    made = replace(made, across=True, references=references, source="published")
     value = {key: f.quoted.value if f.quoted else f.mean for key, f in made.figures.items()}
 
     def better_on(one: str, other: str, ties: float) -> Iterator[float]:
@@ -224,6 +264,8 @@ _TABLES: dict[str, Callable[[Sequence[Record]], Table]] = {
     "qm9": partial(_qm9, "qm9", "mae", True),
     "qm9-rmse": partial(_qm9, "qm9-rmse", "rmse", True),
     "qm9-units": partial(_qm9, "qm9-units", "mae", False),
+    "folds": _folds,
+    "zinc": _zinc,
     "expressivity": _expressivity,
     "admet": _admet,
     "cliffs": partial(_cliffs, "cliffs", "rmse", "the test part"),
@@ -243,7 +285,7 @@ def _filled(
     values: Callable[[Record], Mapping[str, float]],
     better: Better | Mapping[str, Better],
     quoted: Callable[[str, str], Quoted | None] = _nothing,
-    splits: int = 1,
+    splits: int | Mapping[str, int] = 1,
     **how: Any,
 ) -> Table:
     """The table with its figures and further notes; ``records`` are those of each item, ``how`` is for ``compare``."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ class Task:
     def cliffs(self) -> bool:
         """Whether rows are marked that are part of an activity cliff."""
         return self.folder == "moleculeace"
+
+    @property
+    def groups(self) -> Literal["scaffold"] | None:
+        """What the test part has no row of in common with training."""
+        return None if self.cliffs else "scaffold"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -114,10 +119,15 @@ class Ours:
 
 OURS: dict[str, Ours] = {
     "auto": Ours("auto"),
+    "trees": Ours("trees"),
+    "gp": Ours("gp"),
     "ccn-2-default": Ours("ccn-2-default"),
     "ccn-2-kernel": Ours("ccn-2-kernel"),
 }
-"""Our methods by their names in the tables: the stack, then its members alone and the stack without some of them."""
+"""Our methods by their names in the tables: the stack, then methods alone.
+
+Trees are what is left of the stack without its covariant members.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""What people read: the report of a run, its figures, and tables as Markdown, LaTeX and CSV.
+"""What people read: pages (the report of a run, runs compared, drawn molecules, data), their figures, and tables as
+Markdown, LaTeX and CSV.
 
-Imports learning and everything above it.
+Imports explanations, learning and everything above them.
 """

@@ -68,6 +68,12 @@ class Data(Checked):
     extra_columns: tuple[str, ...] = setting(
         (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
     )
+    auxiliary: tuple[str, ...] = setting(
+        (),
+        "Columns learned beside the target by networks, where that helps: logp,logd. Rows with these alone serve too; "
+        "they are not predicted, and predict needs none.",
+        commas=True,
+    )
     sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
     task: Literal["classification", "regression"] | None = setting(
         None, "Detected by default: strings and a few integers are classes."
@@ -83,6 +89,11 @@ class Data(Checked):
         "keep", "Join rows of one molecule by the mean or median of each target, or keep them."
     )
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
+    share_training: bool = setting(
+        False,
+        "Put the training molecules and their values into the model file, so that whoever has it sees the neighbours "
+        "of a prediction; else they lie beside it in training.csv.gz.",
+    )
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ccn.datasets import Dataset, load, options_of
-from ccn.datasets.dealing import groups_of, join_groups, scaffold_groups
+from ccn.datasets.auxiliary import with_auxiliary
+from ccn.datasets.dealing import fold_groups
 from ccn.datasets.molecule_tables import COLUMN_OPTIONS, find_schema
 from ccn.datasets.replicates import join
 from ccn.datasets.splits import Kind, Split, load_splits, make_splits
 from ccn.datasets.tables import open_table
 from ccn.errors import ConfigurationError, DataError
-from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
@@ -28,7 +28,7 @@ _SHOWN = 20  # columns that an error lists
 
 def read_data(config: Config) -> Dataset:
     """The data set of a configuration."""
-    d, f = config.data, config.recipe.features
+    d, f = config.data, config.recipe.reads()
     names = (*COLUMN_OPTIONS, "task", "sheet", "max_atoms", "standardise")
     how = {name: getattr(d, name) or None for name in names if name != "target_columns"}
     targets = _targets(config)
@@ -52,6 +52,10 @@ def read_data(config: Config) -> Dataset:
             f"{config.source}: several targets of classes are labels, which must be 0 or 1, not "
             f"{', '.join(map(str, data.classes[:5]))}; name one with --target"
         )
+    if d.auxiliary:
+        if "target_columns" not in options_of(config.source):
+            raise ConfigurationError(f"{config.source}: it has no columns for --auxiliary, which are those of a table")
+        data = with_auxiliary(data, config.source, d.auxiliary, sheet=d.sheet)
     return data if d.replicates == "keep" else join(data, d.replicates)
 
 
@@ -70,7 +74,7 @@ def _targets(config: Config) -> tuple[str, ...]:
     if every and _ALL in table.columns:
         return named
     columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}
-    candidates = find_schema(table, **columns).targets
+    candidates = tuple(c for c in find_schema(table, **columns).targets if c not in config.data.auxiliary)
     if every or len(candidates) < 2:
         return candidates
     listed = ", ".join(candidates[:_SHOWN]) + ", .." * (len(candidates) > _SHOWN)
@@ -120,32 +124,19 @@ def examples_of(data: Dataset, split: Split, config: Config) -> Examples:
     method = config.make(classification=data.task == "classification")
     if not labelled(data.targets)[split.train].any():
         raise DataError(f"{config.source}: no row of the training part has a target; give more rows, or another split")
-    parts = with_target(split, data.targets, data.bounds)
+    parts = with_target(split, data.targets, data.bounds, data.auxiliary)
     if data.task == "regression":
         parts = parts.with_calibration(config.seed)
     if config.splitting.folds is not None and not method.validates:
         train = np.concatenate([parts.train, parts.validation])
         parts = replace(parts, train=train, validation=train[:0], complete=False)
     examples = Examples.of_dataset(data, parts)
-    made = replace(examples, class_weight=config.data.class_weight, groups=_fold_groups(data, config, split))
+    groups = None
+    if method.grouped:  # as the split keeps them together
+        scaffolds = config.splitting.split == "scaffold" or None
+        groups = fold_groups(data.canonical, data.groups, test=split.test, scaffolds=scaffolds)
+    made = replace(examples, class_weight=config.data.class_weight, groups=groups)
     return made if method.bounds else made.exact()
-
-
-def _fold_groups(data: Dataset, config: Config, split: Split) -> Int | None:
-    """Rows that folds of the training part keep together, as the split keeps them: scaffolds, groups, molecules.
-
-    A split by column counts as one by scaffold if no scaffold is in two of its parts.
-    """
-    if data.canonical is None:
-        return None if data.groups is None else groups_of(data.groups)
-    scaffolds = scaffold_groups(data.canonical)
-    part = np.zeros(len(data), dtype=np.int64)
-    part[split.test] = 1
-    apart = len(np.unique(np.stack([scaffolds, part]), axis=1).T) == len(np.unique(scaffolds))
-    if config.splitting.split == "scaffold" or (apart and len(split.test)):
-        return scaffolds
-    molecules = groups_of(data.canonical)
-    return molecules if data.groups is None else join_groups(molecules, groups_of(data.groups))
 
 
 def shared_molecules(data: Dataset, split: Split, say: Callable[[str], None]) -> int | None:
@@ -183,7 +174,7 @@ def _without_test(config: Config) -> tuple[float, ...]:
 def _drawn(data: Dataset, config: Config, **how: Any) -> list[Split]:
     """Splits by the configured kind; the options are further ones of :func:`make_splits`."""
     s = config.splitting
-    classes = data.task == "classification" and len(data.target_names) == 1
+    classes = data.task == "classification" and len(data.target_names) == 1 and data.per == "graph"
     kind: Kind = s.split or ("column" if data.splits is not None else "stratified" if classes else "random")
     if kind == "column" and data.splits is None:
         raise ConfigurationError("--split column needs --split-column, the column that says train, val or test")
@@ -193,7 +184,7 @@ def _drawn(data: Dataset, config: Config, **how: Any) -> list[Split]:
         kind,
         len(data),
         seed=config.seed,
-        labels=data.targets if data.task == "classification" else None,
+        labels=data.targets if data.task == "classification" and data.per == "graph" else None,
         molecules=data.smiles,
         canonical=data.canonical,
         column=data.splits,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
+from ccn.engine.cpu.compiling import when_compiling
 from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
-from ccn.learning.task import Floats
+from ccn.progress import log
 from ccn.runs.data import read_source
 
 __all__ = ["evaluate_on"]
@@ -28,10 +29,11 @@ def evaluate_on(
     sheet: str | None = None,
     level: float = LEVEL,
     strict: bool = False,
+    say: Callable[[str], None] = log,
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
     molecules that the model was made with (:meth:`Model.overlap`). ``censored`` rows, if any, have no exact value in
-    some target and do not count there.
+    some target and do not count there. ``say`` is called with a line that says what takes time besides.
     """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
@@ -53,11 +55,15 @@ def evaluate_on(
     how["standardise"] = inputs.standardise
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
-    rows = np.flatnonzero(~np.isnan(known).all(axis=1))
+    if data.per != model.task.per:
+        raise DataError(f"{source}: its targets are of each {data.per}, those of the model of each {model.task.per}")
+    rows = np.flatnonzero(labelled(known))
     if not len(rows):
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
-    predicted = model.predict(model.inputs.read(data).select(rows))
-    molecules, known = None if data.canonical is None else data.canonical.select(rows), known[rows]
+    with when_compiling(lambda: say("compiling kernels (once)")):
+        predicted = model.predict(model.inputs.read(data).select(rows))
+    canonical = data.canonical if data.per == "graph" else None
+    molecules, known = None if canonical is None else canonical.select(rows), known[rows]
     return data, {
         "rows": len(rows),
         "metrics": model.metrics(known, predicted),
@@ -67,7 +73,7 @@ def evaluate_on(
     }
 
 
-def _known(model: Model, data: Dataset) -> Floats:
+def _known(model: Model, data: Dataset) -> Any:
     """The targets, with classes numbered as in the model."""
     if model.task.kind == "regression":
         return data.targets

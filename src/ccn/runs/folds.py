@@ -62,7 +62,7 @@ def cross_validate(
     each, rows, made = [], [], []
     for i, split in enumerate(splits):
         examples = examples_of(data, split, config)
-        test = split.test[labelled(data.targets[split.test])]
+        test = split.test[labelled(data.targets)[split.test]]
         path, name = root / f"fold{i}" / "fold.json", f"fold {i + 1} of {len(splits)}"
         key = _key(examples, test, config)
         found = _read(path, key) if execution.resume else None
@@ -83,7 +83,7 @@ def cross_validate(
 
 
 def _fold(method: Method, examples: Examples, test: Int, execution: Execution) -> dict[str, Any]:
-    model, _ = fit(method, examples, execution)
+    model, _ = fit(method, examples, execution, domain=False)
     predicted = model.predict(examples.graphs.select(test))
     metrics = model.metrics(examples.targets[test], predicted)
     return {"metrics": metrics, "mean": predicted.mean.tolist(), "spread": predicted.spread.tolist()}
@@ -92,8 +92,8 @@ def _fold(method: Method, examples: Examples, test: Int, execution: Execution) -
 def _key(examples: Examples, test: Int, config: Config) -> str:
     """Identifies a fold by its data and settings."""
     plain = {k: v for k, v in to_dict(config).items() if k not in ("source", "threads", "machine")}
-    parts = (examples.train, examples.validation, test, examples.weights, examples.bounds)
-    return digest(plain, fingerprint(examples.graphs, examples.targets, *parts))
+    parts = (examples.train, examples.validation, test, examples.weights, examples.bounds, examples.auxiliary)
+    return digest(plain, fingerprint(examples.graphs, np.asarray(examples.targets), *parts))
 
 
 def _read(path: Path, key: str) -> Mapping[str, Any] | None:

@@ -29,7 +29,7 @@ from ccn.datasets.tables import Chunk, number
 from ccn.errors import ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
 
-__all__ = ["Format", "Output", "array", "excel", "json_lines", "parquet", "plain", "sdf", "table"]
+__all__ = ["Format", "Output", "array", "excel", "item_table", "json_lines", "page", "parquet", "plain", "sdf", "table"]
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,43 @@ def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
     return Format(b"", body)
 
 
+def page(header: Sequence[str], smiles: int, model: str) -> Format:
+    """A page of drawn molecules, which is made at the end (:mod:`ccn.reports.gallery`)."""
+
+    def lines(rows: Sequence[Sequence[str]]) -> bytes:
+        return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
+
+    def finish(part: Path, path: Path) -> None:
+        from ccn.reports.gallery import gallery
+
+        with part.open(encoding="utf-8") as file:
+            total = sum(1 for _ in file) - 1
+        with part.open(encoding="utf-8") as file:
+            next(file)
+            lead = f"{total:,} rows, predicted by {model}."
+            made = gallery(path.stem, header, map(json.loads, file), smiles, total, lead)
+        write_atomically(path, made.encode("utf-8", "replace"))
+        part.unlink()
+
+    return Format(lines([header]), lambda rows, values, why: lines(_texts(rows, values, why)), finish)
+
+
 def plain(cell: str) -> float | str | None:
     """The value of a cell for JSON: a number, a text, or None if it is empty."""
     value = number(cell)
     return (int(value) if cell.lstrip("-").isdigit() else value) if value is not None else cell or None
 
 
-def json_lines(names: Sequence[str]) -> Format:
-    """The object of each row with values and reason added, or null; a row that is not an object as ``graph``."""
+def json_lines(names: Sequence[str], *, items: bool = False) -> Format:
+    """The object of each row with values and reason added, or null; a row that is not an object as ``graph``.
+
+    Of ``items``, the vertices or edges of a graph, every name has a list of values, one for each.
+    """
+
+    def answer(added: Any) -> list[Any]:
+        if not items:
+            return [plain(cell) for cell in added]
+        return [[plain(row[i]) for row in added] for i in range(len(names) - 1)]
 
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
         made = []
@@ -144,11 +173,39 @@ def json_lines(names: Sequence[str]) -> Format:
             except ValueError:
                 one = None
             given = one if isinstance(one, dict) else {"graph": row.cells[0]}
-            answer = dict(zip(names, (*map(plain, added), w or None), strict=True))
-            made.append(json.dumps(given | answer, ensure_ascii=False) + "\n")
+            found = dict(zip(names, (*answer(added), w or None), strict=True))
+            made.append(json.dumps(given | found, ensure_ascii=False) + "\n")
         return "".join(made).encode("utf-8", "surrogatepass")
 
     return Format(b"", body)
+
+
+def item_table(names: Sequence[str], per: str, delimiter: str = ",") -> Format:
+    """A line for each vertex or edge: the number of the row, from 1, its own in the graph, from 0, and the values.
+
+    A row without an answer has one line, with the reason.
+    """
+
+    def lines(rows: Sequence[Sequence[Any]]) -> bytes:
+        text = io.StringIO(newline="")
+        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
+        return text.getvalue().encode("utf-8", "surrogatepass")
+
+    def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
+        blank = [""] * len(names)
+        return lines(
+            [
+                line
+                for row, of, w in zip(rows, values, why, strict=True)
+                for line in (
+                    [[row.number, *blank[:-1], "", w]]
+                    if w
+                    else [[row.number, i, *cells, ""] for i, cells in enumerate(of)]
+                )
+            ]
+        )
+
+    return Format(lines([["row", per, *names]]), body)
 
 
 def array(width: int) -> Format:

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,21 @@ import numpy as np
 from ccn.chemistry.smiles import parses, why_unreadable
 from ccn.datasets.molecule_tables import Schema, find_schema
 from ccn.datasets.tables import TABLE_SUFFIXES, Chunk, Row, Table, lines_table, open_table, suffix_of
-from ccn.engine.cpu.vectors import when_compiling
+from ccn.engine.cpu.compiling import when_compiling
 from ccn.errors import ConfigurationError, DataError
 from ccn.files import file_digest
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.progress import log
 from ccn.runs.answers import Question
-from ccn.runs.output import Format, Output, array, excel, json_lines, parquet, sdf, table
+from ccn.runs.output import Format, Output, array, excel, item_table, json_lines, page, parquet, sdf, table
 from ccn.runs.workers import Mapper, Texts, cluster, processes
 from ccn.training.execution import torch_device
 
-__all__ = ["Done", "Options", "Source", "embed_file", "predict_file", "source_of"]
+__all__ = ["Done", "Options", "Source", "embed_file", "predict_file", "schema_of", "source_of", "source_table"]
 
 _GRAPHS = (".jsonl", ".ndjson")
+_MOST_PROCESSES = 4096
 Source = str | Sequence[str]
 """A file, ``-`` for standard input, or a sequence of SMILES."""
 
@@ -112,7 +113,7 @@ def _smiles_table(smiles: Sequence[str]) -> Table:
 
 
 @contextmanager
-def _source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Table]:
+def source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Table]:
     """The table in a file or, with ``-``, of standard input, which is copied to a temporary file; or that of SMILES.
 
     On standard input, a first line that has a SMILES and no column named so is a row, not a header.
@@ -145,7 +146,7 @@ def _source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[T
         yield table
 
 
-def _schema(table: Table, model: Model, named: str | None) -> Schema:
+def schema_of(table: Table, model: Model, named: str | None) -> Schema:
     """The columns with the SMILES and with names, and those that the model reads beside; graphs have one column."""
     if model.inputs.molecules is None:
         return Schema(table.columns[0])
@@ -162,7 +163,9 @@ def _workers(
 
     if options.chunk < 1:
         raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
-    count = options.processes or joblib.cpu_count()
+    count = joblib.cpu_count() if options.processes is None else options.processes
+    if not 1 <= count <= _MOST_PROCESSES:
+        raise ConfigurationError(f"--processes {count}: give 1 to {_MOST_PROCESSES}")
     if options.cluster is not None:
         return cluster(options.cluster, path, question, count)
     return processes(path, digest, model.to(torch_device(options.device)), question, count)
@@ -175,6 +178,8 @@ def predict_file(
     options: Options = Options(),
     *,
     interval: float | None = None,
+    domain: bool = False,
+    neighbours: int = 0,
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
@@ -184,11 +189,14 @@ def predict_file(
     Args:
         model: a model file or the folder of a run.
         source: a table of molecules, or JSON lines for a model of graphs; ``-`` for standard input; or SMILES.
-        output: a CSV, TSV, Excel or SDF file, or one of JSON lines; ``-`` for standard output.
+        output: a CSV, TSV, Excel or SDF file, an HTML page, or JSON lines; ``-`` for standard output.
         options: how.
         interval: also write prediction intervals with this coverage.
+        domain: also write how far each row is from what the model has learned from.
+        neighbours: also write so many of the nearest training rows, with their measured values.
     """
-    return _answer_file(model, source, output, Question(interval), options)
+    question = Question(interval, domain=domain, neighbours=neighbours)
+    return _answer_file(model, source, output, question, options)
 
 
 def embed_file(model: str | Path, source: Source, output: str | Path, options: Options = Options()) -> Done:
@@ -207,6 +215,15 @@ def _format(
     header, width = _unique(read.columns, names), len(names) - 1
     lines = model.inputs.molecules is None and not question.embedding
     suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if lines else ".csv"
+    if model.task.per != "graph" and not question.embedding:
+        if lines and suffix in _GRAPHS:
+            return json_lines(names, items=True)
+        if suffix in (".csv", ".tsv", ".txt"):
+            return item_table(names, model.task.per, "\t" if suffix == ".tsv" else ",")
+        raise ConfigurationError(
+            f"{output}: predictions of each {model.task.per} are written as .csv or .tsv, a line for each, or for "
+            "graphs as .jsonl; rename the output"
+        )
     if suffix in (".csv", ".tsv", ".txt"):
         return table(header, "\t" if suffix == ".tsv" else ",", spreadsheet_safe=safe)
     if suffix == ".xlsx":  # text in it is never run
@@ -219,12 +236,20 @@ def _format(
         return json_lines(names)
     if model.inputs.molecules is not None and suffix in (".sdf", ".sd"):
         return sdf(header, *places)
+    if model.inputs.molecules is not None and suffix in (".html", ".htm"):
+        return page(header, places[0], model.method)
     if question.embedding and suffix == ".npy":
         return array(width)
     if question.embedding and suffix == ".parquet":
         return parquet(header, width, Path(output))
     what = "embeddings" if question.embedding else "predictions"
-    kinds = [".csv", ".tsv", ".xlsx", ".jsonl" if lines else ".sdf", *[".parquet", ".npy"] * question.embedding]
+    kinds = [
+        ".csv",
+        ".tsv",
+        ".xlsx",
+        *([".jsonl"] if lines else [".sdf", ".html"]),
+        *[".parquet", ".npy"] * question.embedding,
+    ]
     raise ConfigurationError(f"{output}: {what} are written as {', '.join(kinds)}; rename the output")
 
 
@@ -239,20 +264,21 @@ def _answer(model_at: str | Path, source: Source, output: str | Path, question: 
     path = model_file.model_path(model_at)
     model = model_file.load(path)
     question.check(model)
+    question = question.about(model, path)
     if options.resume and (source == "-" or not isinstance(source, str)):
         raise ConfigurationError("--resume needs an input file, not standard input or SMILES")
     began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
-        read = stack.enter_context(_source_table(source, model.inputs.molecules is None, options.sheet))
+        read = stack.enter_context(source_table(source, model.inputs.molecules is None, options.sheet))
         if model.inputs.columns and not isinstance(source, str):
             raise model.inputs.without_columns()
-        schema = _schema(read, model, options.smiles_column)
+        schema = schema_of(read, model, options.smiles_column)
         place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
         places = (place, None if schema.id is None else read.columns.index(schema.id))
         key: dict[str, Any] = {
             "model": digest,
             "input": _stamp(source),
-            "question": asdict(question),
+            "question": question.key(),
             "column": read.columns[place],
         }
         if options.spreadsheet_safe:

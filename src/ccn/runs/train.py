@@ -1,40 +1,48 @@
 """A training run: from a file of molecules or a data set to one folder with everything about it.
 
 The folder holds config.toml, splits.json, dropped.csv, replicates.csv (of joined rows), checkpoints/, history.csv,
-model.safetensors, predictions.csv (of the test part, or of the rows that each fold left out), metrics.json, report.md
-and, with matplotlib, report.png.
+model.safetensors, predictions.csv (of the test part, or of the rows that each fold left out), training.csv.gz (training
+rows that predictions are compared with), metrics.json and data.json (data quality). A report is made of
+these alone (:mod:`ccn.reports.report`).
 """
 
 from __future__ import annotations
 
+import importlib.metadata
 import math
+import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
 from ccn.datasets import Dataset
+from ccn.datasets.findings import describe
 from ccn.datasets.splits import save_splits
-from ccn.engine.cpu.vectors import kept_kernels
+from ccn.engine.cpu.compiling import kept_kernels
 from ccn.files import file_digest, write_atomically, write_json
-from ccn.graphs.ragged import Int
+from ccn.graphs.ragged import Int, Ragged
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled
+from ccn.learning.measured import FILE
 from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.methods.method import fit
 from ccn.methods.network import NetworkMethod
 from ccn.progress import log
 from ccn.reports.markup import csv_text
-from ccn.reports.summary import censored_text, draw_run, replicates_text, report
+from ccn.reports.summary import censored_text, replicates_text
 from ccn.runs import answers
 from ccn.runs.config import Config, begin_folder, hold_folder
 from ccn.runs.data import divide, divide_folds, read_data, shared_molecules
 from ccn.runs.folds import cross_validate
+from ccn.runs.workers import connected
 from ccn.training.checkpoint import write_history
 from ccn.training.execution import Execution, is_first, torch_threads
+from ccn.version import __version__
 
 __all__ = ["Result", "train_run"]
 
@@ -53,11 +61,17 @@ def train_run(
     folder: Path,
     execution: Execution = Execution(),  # noqa: B008 (frozen)
     say: Callable[[str], None] = log,
+    *,
+    cluster: str | None = None,
 ) -> Result:
     """Train as the configuration says, into a folder that :func:`ccn.runs.config.check_folder` has allowed.
 
-    Of ``execution`` everything counts but the machine and the folder. Other processes are kept from the folder.
+    Of ``execution`` everything counts but the machine and the folder. Other processes are kept from the folder. With
+    the address of a Dask ``cluster``, or ``local``, the fits of a stack run there.
     """
+    if cluster is not None:
+        with connected(cluster, joblib.cpu_count()) as client:
+            return train_run(config, folder, replace(execution, client=client), say)
     if not is_first():  # the first of several processes writes
         return _train(config, folder, execution, say)
     with hold_folder(folder):
@@ -76,13 +90,18 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         method = replace(method, start=start)
     split, examples = divide(data, config)
     folds = [] if config.splitting.folds is None else divide_folds(data, config)
-    test = split.test[labelled(data.targets[split.test])]
+    test = split.test[labelled(data.targets)[split.test]]
     sizes = {**examples.sizes, "test": len(test)}
     censored = _censored(data, examples)
     if left := (censored or {}).get("left_out"):
         sizes["censored, left out"] = left
-    if unlabelled := int((~labelled(data.targets)).sum()) - (censored["rows"] if censored else 0):
-        sizes["without target"] = unlabelled
+    unlabelled = ~labelled(data.targets)
+    if data.bounds is not None:
+        unlabelled &= ~labelled(data.bounds[..., 0])
+    if alone := int(unlabelled[examples.train].sum()):
+        sizes["auxiliary alone"] = alone  # among those of training
+    if rest := int(unlabelled.sum()) - alone:
+        sizes["without target"] = rest
     say(str(data))
     if censored:
         say(censored_text(censored))
@@ -136,6 +155,10 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
             overlap["test"] = same
         found["interval"] = model.coverage(known, predicted)
+        if model.domain is not None and "trust" in model.about:
+            with torch_threads(config.threads):
+                distance = model.domain.distance(examples.graphs.select(test))
+            model = model.with_trust("test", model.trust(known, predicted, distance))
     if crossed is not None:
         found["cross_validation"] = crossed.summary(model, data)
         if start is not None and start.seen is not None and data.canonical is not None:
@@ -143,20 +166,22 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
             found["cross_validation"]["seen_before"] = int(known_before.sum())
     found |= {"overlap": overlap or None, "shared_molecules": shared}
     found |= {key: value for key, value in {"censored": censored, "replicates": replicates}.items() if value}
+    if trust := model.about.get("trust"):
+        found["trust"] = trust
     found |= {
         "members": model.about["members"],
         "warnings": model.about["warnings"],
         "graphs": sizes,
         "seconds": round(time.monotonic() - began, 2),
+        "versions": _versions(),
     }
     model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
+    model = _with_training(model, data)
     result = Result(folder, model, found)
     if not first:
         return result
     history = [{"member": i, **row} for i, rows in enumerate(outcome.history) for row in rows]
     write_history(folder / "history.csv", history)
-    compared = None if predicted is None else (known, predicted.mean)
-    drawn = draw_run(folder / "report.png", history, model.task, compared)
     if predicted is not None:
         level = LEVEL if "coverage" in (found["interval"] or {}) else None
         write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
@@ -164,10 +189,33 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         text = _predictions(model, data, crossed.rows, crossed.predicted, None)
         write_atomically(folder / "predictions.csv", text.encode())
     write_json(folder / "metrics.json", found)
-    write_atomically(folder / "report.md", report(folder, model, data, found, config, drawn).encode())
+    write_json(folder / "data.json", describe(data, split))
+    if model.measured is not None:
+        model.measured.write(folder / FILE)
     # Last: a run with a model file is complete.
-    model_file.save(model, folder / "model.safetensors")
+    model_file.save(model, folder / "model.safetensors", share_training=config.data.share_training)
     return result
+
+
+def _versions() -> dict[str, str]:
+    """Of what the result depends on."""
+    packages = ("torch", "rdkit", "numpy", "scikit-learn", "lightgbm")
+    made = {name: importlib.metadata.version(name) for name in packages}
+    return {"ccn": __version__, "Python": platform.python_version(), **made}
+
+
+def _with_training(model: Model, data: Dataset) -> Model:
+    """The model with training rows that are called as in the data, and the digest by which it knows them."""
+    if model.measured is None:
+        return model
+    rows = model.measured.row
+
+    def texts(column: Sequence[str] | None) -> tuple[str, ...]:
+        return () if column is None else tuple(str(column[i]) for i in rows.tolist())
+
+    number = rows + 1 if data.rows is None else np.asarray(data.rows)[rows]
+    measured = replace(model.measured, row=number, names=texts(data.ids), smiles=texts(data.smiles))
+    return replace(model, measured=measured, about={**model.about, "training": measured.digest()})
 
 
 def _censored(data: Dataset, examples: Examples) -> dict[str, Any] | None:
@@ -184,9 +232,11 @@ def _censored(data: Dataset, examples: Examples) -> dict[str, Any] | None:
 def _what(data: Dataset) -> str:
     more = len(data.target_names) - 5
     names = ", ".join(data.target_names[:5]) + (f" and {more} more" if more > 0 else "")
-    if data.task == "regression":
-        return f"{names} (numbers)"
-    return f"{names} (classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)})"
+    kind = "numbers"
+    if data.task == "classification":
+        kind = f"classes {', '.join(map(str, data.classes[:6]))}{', ..' * (len(data.classes) > 6)}"
+    beside = f", with the help of {', '.join(data.auxiliary_names)}" if data.auxiliary_names else ""
+    return f"{names} ({kind}){beside}"
 
 
 def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, level: float | None) -> str:
@@ -201,8 +251,13 @@ def _predictions(model: Model, data: Dataset, rows: Int, predicted: Prediction, 
 
     targets = [[cell(y) for y in row] for row in data.targets[rows].tolist()]
     cells = answers.cells(model, predicted, level)
-    lines = [[*(c[i] for c in kept.values()), *t, *p] for i, t, p in zip(rows.tolist(), targets, cells, strict=True)]
+    own = [[c[i] for c in kept.values()] for i in rows.tolist()]
     head = [*kept, *data.target_names, *answers.columns(model, level)]
+    if isinstance(data.targets, Ragged):  # a line for each vertex or edge of a graph
+        counts = data.targets.counts[rows].tolist()
+        own = [[*line, number] for line, count in zip(own, counts, strict=True) for number in range(count)]
+        head = [*kept, data.per, *head[len(kept) :]]
+    lines = [[*line, *t, *p] for line, t, p in zip(own, targets, cells, strict=True)]
     if any(faults := answers.faults(predicted.mean)):
         head, lines = [*head, answers.REASON], [[*line, why] for line, why in zip(lines, faults, strict=True)]
     return csv_text(head, lines)

@@ -1,20 +1,23 @@
 """Hyperparameter search with Optuna on the validation part; it can be interrupted at any moment and resumed.
 
-The study is a journal in the folder of the search: finished trials are not repeated. What a trial samples is a function
-of the seed and of the trials finished before it, so that a resumed search ends like one that was not interrupted.
+The study is a journal in the folder of the search, one line for each change: finished trials are not repeated, and one
+that was cut is begun again. What a trial samples is a function of the seed and of the trials finished before it, so
+that a resumed search ends like one that was not interrupted.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ccn.errors import CCNError, ConfigurationError, DependencyError
+from ccn.errors import CCNError, ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
@@ -89,8 +92,6 @@ def _search(
     say: Callable[[str], None],
 ) -> Found:
     import optuna
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     monitor = config.recipe.training.monitor
@@ -109,19 +110,8 @@ def _search(
     if not resume:
         _searched(kept)
     begin_folder(folder, config, resume=resume)
-    study = optuna.create_study(
-        storage=JournalStorage(JournalFileBackend(str(folder / "study.log"))),
-        study_name="ccn",
-        direction="minimize" if better(monitor, 0.0, 1.0) else "maximize",
-        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=config.recipe.training.epochs // 5),
-        load_if_exists=True,
-    )
-    if "kept" not in study.user_attrs:
-        study.set_user_attr("kept", sorted(kept))
-    searched = _searched(study.user_attrs["kept"])
+    study, searched = _study(folder / "study.log", config, kept)
     state = optuna.trial.TrialState
-    for trial in study.get_trials(deepcopy=False, states=(state.RUNNING,)):
-        study.tell(trial.number, state=state.FAIL)  # it was interrupted
 
     def run(trial: Any) -> float:
         drawn = {name: getattr(trial, f"suggest_{kind}")(name, **how) for name, (kind, how) in searched.items()}
@@ -136,7 +126,12 @@ def _search(
                 raise optuna.TrialPruned
 
         one = _with(config, {**drawn, "training.members": 1})
-        fit(one.make(classification=examples.classification), examples, Execution(config.machine, watch=watch))
+        fit(
+            one.make(classification=examples.classification),
+            examples,
+            Execution(config.machine, watch=watch),
+            domain=False,
+        )
         assert best is not None
         return best
 
@@ -149,6 +144,8 @@ def _search(
             trial = study.ask()
             try:
                 value = run(trial)
+            except FileError:  # of the journal
+                raise
             except (optuna.TrialPruned, CCNError) as error:  # settings that diverge do not end the search
                 study.tell(trial, state=state.PRUNED)
                 result = str(error) or "pruned"
@@ -163,6 +160,73 @@ def _search(
     best = dict(study.best_params)
     write_atomically(folder / "best.toml", to_toml(_with(config, best)).encode())
     return Found(best, float(study.best_value), monitor, len(ended))
+
+
+def _study(path: Path, config: Config, kept: Collection[str]) -> tuple[Any, dict[str, tuple[str, dict[str, Any]]]]:
+    """The study of a journal, begun if there is none, and what it searches."""
+    import optuna
+
+    monitor, state = config.recipe.training.monitor, optuna.trial.TrialState
+    journal: Any = _Journal(path)
+    try:
+        study = optuna.create_study(
+            storage=optuna.storages.JournalStorage(journal),
+            study_name="ccn",
+            direction="minimize" if better(monitor, 0.0, 1.0) else "maximize",
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=config.recipe.training.epochs // 5),
+            load_if_exists=True,
+        )
+        if "kept" not in study.user_attrs:
+            study.set_user_attr("kept", sorted(kept))
+        for trial in study.get_trials(deepcopy=False, states=(state.RUNNING,)):
+            study.tell(trial.number, state=state.FAIL)  # it was interrupted
+        for trial in study.get_trials(deepcopy=False):
+            numbers = [*(trial.values or ()), *trial.intermediate_values.values()]
+            if not all(isinstance(x, int | float) for x in numbers):
+                raise _damaged(path, TypeError(f"trial {trial.number} has a value that is not a number"))
+        return study, _searched(study.user_attrs["kept"])
+    except CCNError:
+        raise
+    except Exception as error:  # Optuna believes what it reads
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> FileError:
+    return FileError(f"{path}: damaged ({type(error).__name__}: {error}); begin the search again with --overwrite")
+
+
+class _Journal:
+    """A journal of Optuna as lines of JSON, each on disk before anything is done that follows from it.
+
+    The folder belongs to one process, so that no lock is needed, which would outlive a process that is killed. Such a
+    process may leave half a line, which is removed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        content = path.read_bytes() if path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        if whole != content or not path.exists():
+            write_atomically(path, whole)
+        self._lines = whole.splitlines()
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
+        for line in self._lines[log_number_from:]:
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise _damaged(self._path, error) from None
+
+    def append_logs(self, logs: Sequence[Mapping[str, Any]]) -> None:
+        lines = [json.dumps(entry).encode() for entry in logs]
+        try:
+            with self._path.open("ab") as file:
+                file.write(b"".join(line + b"\n" for line in lines))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise FileError(f"{self._path}: cannot be written ({error.strerror}); continue with --resume") from None
+        self._lines += lines
 
 
 def _searched(kept: Collection[str]) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -182,7 +246,7 @@ def _with(config: Config, drawn: Mapping[str, Any]) -> Config:
 
 
 def _write(folder: Path, study: Any, monitor: str) -> None:
-    trials = study.get_trials(deepcopy=False)
+    trials = [t for t in study.get_trials(deepcopy=False) if t.state.name in ("COMPLETE", "PRUNED")]
     names = sorted({name for trial in trials for name in trial.params})
-    rows = [[t.number, t.state.name.lower(), t.value, *(t.params.get(name) for name in names)] for t in trials]
+    rows = [[i, t.state.name.lower(), t.value, *(t.params.get(name) for name in names)] for i, t in enumerate(trials)]
     write_atomically(folder / "trials.csv", csv_text(["trial", "state", monitor, *names], rows).encode())

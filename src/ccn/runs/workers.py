@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import tempfile
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -25,8 +22,9 @@ from ccn.errors import CCNError, ConfigurationError, DependencyError, TrainingEr
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.answers import Question
+from ccn.training.processes import end_with
 
-__all__ = ["Mapper", "Texts", "cluster", "connected", "processes"]
+__all__ = ["Mapper", "Texts", "ask", "cluster", "connected", "processes"]
 
 Texts = tuple[Sequence[str], NDArray[np.float32] | None]
 """Some SMILES, or graphs as JSON, and (rows, columns) what stands in the extra columns, if the model reads any."""
@@ -34,7 +32,7 @@ Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
 """From chunks to their answers, in order."""
 
 
-def _ask(question: Question, model: Model, texts: Texts) -> Any:
+def ask(question: Question, model: Model, texts: Texts) -> Any:
     """From the texts of one chunk to the values of each row and the reasons."""
     parsed = model.inputs.parse(texts[0], model.fitted.reads_edges, texts[1])
     return question.answer(model, parsed, len(texts[0]))
@@ -68,7 +66,7 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
             first = list(itertools.islice(rest, count + 1))
             every = itertools.chain(first, rest)
             if count == 1 or len(first) <= count:
-                yield from (_ask(question, model, chunk) for chunk in every)
+                yield from (ask(question, model, chunk) for chunk in every)
                 return
             # Processes of loky, unlike those of the standard library, do not import the main script again.
             from joblib.externals.loky import ProcessPoolExecutor
@@ -97,18 +95,12 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
 
 
 def _begin(parent: int | None = None) -> None:
-    """Initialise a process; it exits when its parent has been killed, instead of waiting for ever."""
+    """Initialise a process."""
     import torch
 
     torch.set_num_threads(1)
-    if parent is not None and os.name == "posix":
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(2.0)
-    os._exit(1)
+    if parent is not None:
+        end_with(parent)
 
 
 @lru_cache(maxsize=2)
@@ -118,7 +110,7 @@ def _model(path: str, digest: str) -> Model:
 
 
 def _ask_file(path: str, digest: str, question: Question, texts: Texts) -> Any:
-    return _ask(question, _model(path, digest), texts)
+    return ask(question, _model(path, digest), texts)
 
 
 @contextmanager
@@ -174,14 +166,11 @@ def cluster(address: str, path: Path, question: Question, workers: int) -> Itera
 def _received(content: bytes) -> Model:
     """The model of a process on another machine, which does not see the file."""
     _begin()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        path.write_bytes(content)
-        return model_file.load(path)
+    return model_file.loads(content)
 
 
 def _ask_content(content: bytes, question: Question, texts: Texts) -> Any:
     try:
-        return _ask(question, _received(content), texts)
+        return ask(question, _received(content), texts)
     except CCNError as error:
         raise type(error)(str(error)) from None

@@ -34,6 +34,7 @@ __all__ = [
     "composition",
     "former_selves",
     "functional_groups",
+    "has_anchors",
     "has_free_children",
     "keep",
     "rings",
@@ -173,6 +174,10 @@ class _HopScheme(ABC):
         """Whether this is the scheme whose parts a store keeps."""
         return False
 
+    def stacks_field(self) -> bool:
+        """Whether the children of a node are those of every vertex of its part, restricted to it."""
+        return False
+
     def grow(self, b: Batch, levels: int | None, check: Check = _allow) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
         """Children and parts of each level.
 
@@ -180,6 +185,7 @@ class _HopScheme(ABC):
         part stops growing: this depends on no numbering, and descendants stay subsets.
         """
         parts = _identity(np.ones(b.n, dtype=bool))
+        large = np.zeros(b.n, dtype=bool)
         for level, children in enumerate(self.children(b, self.depth(levels), check), start=1):
             if self.is_kept() and (kept := _kept_parts(b, level)) is not None:
                 parts = kept
@@ -191,6 +197,8 @@ class _HopScheme(ABC):
                     children = _bool(_identity(~large) @ children + _identity(large))
                     grown = _bool(grown + _identity(large) @ parts)
                 parts = grown
+            if self.stacks_field():
+                children = _bool(_identity(~large) @ parts + _identity(large)) if large.any() else parts
             yield children, parts
 
     def raw(self, b: Batch, levels: int | None, check: Callable[..., None]) -> list[RawLevel]:
@@ -217,6 +225,7 @@ class _HopScheme(ABC):
             [*chain(*child_lists), tuple(range(top, top + n))],
             [*chain(*([range(n)] * len(part_lists))), None],
             atoms=n,
+            restricted=self.stacks_field(),
         )
 
 
@@ -225,10 +234,13 @@ class Neighbourhoods(_HopScheme):
     """The graph scheme M1-M3: node i of level l has as children the nodes of i's neighbourhood below.
 
     Args:
-        closed: the neighbourhood of i holds i itself. The paper's open one (``closed=False``) leaves
-            it out; an isolated vertex then keeps itself as its one child.
+        closed: the neighbourhood of i holds i itself. The paper's open one (``closed=False``) leaves it out, unless i
+            has a self-loop; an isolated vertex then keeps itself as its one child.
         levels: number of levels; inside a network, those of the network.
         max_part: a node whose part would be larger keeps its own node of the level below as its one child.
+        field: the parts are the same, but the children of i are the nodes below of *every* vertex of its part, its
+            receptive field, in place of those of its neighbours. Some of them reach beyond the part: what does is left
+            out. The paper's authors do so in their code.
 
     Example:
         >>> Neighbourhoods(levels=2)(Graph([(0, 1), (1, 2)], n=3)).parts[3:9]
@@ -238,10 +250,14 @@ class Neighbourhoods(_HopScheme):
     closed: bool = True
     levels: int | None = None
     max_part: int | None = None
+    field: bool = False
 
     def __post_init__(self) -> None:
         _check("max_part", self.max_part, 1)
         _check("levels", self.levels, 0)
+
+    def stacks_field(self) -> bool:
+        return self.field
 
     def depth(self, levels: int | None) -> int:
         wanted = self.levels if self.levels is not None else levels
@@ -256,7 +272,10 @@ class Neighbourhoods(_HopScheme):
         if self.closed and (kept := _kept_parts(b, 1)) is not None:
             return repeat(kept, levels)
         pattern = _pattern(b)
-        own = np.ones(b.n, dtype=bool) if self.closed else np.diff(pattern.indptr) == 0
+        own = np.ones(b.n, dtype=bool)
+        if not self.closed:
+            own = np.diff(pattern.indptr) == 0
+            own[b.entries[0][b.entries[0] == b.entries[1]]] = True  # a vertex with a self-loop is its own neighbour
         return repeat(_bool(pattern + _identity(own)), levels)
 
 
@@ -266,6 +285,11 @@ class Balls(_HopScheme):
 
     Its children are the nodes of level l-1 within ``radii[l] - radii[l-1]`` of i. Radii 0, 1, 2
     give the closed neighbourhood scheme. ``max_part`` as in :class:`Neighbourhoods`.
+
+    Example:
+        >>> from ccn import Graph
+        >>> Balls(radii=(0, 2))(Graph([(0, 1), (1, 2), (2, 3)], n=4)).parts[4]  # all within two steps of vertex 0
+        (0, 1, 2)
     """
 
     radii: tuple[int, ...] = (0, 1, 2)
@@ -333,7 +357,13 @@ class Clusters:
 
 
 def rings(max_size: int = 8) -> Finder:
-    """Finds the rings: all cycles without a chord of at most ``max_size`` vertices."""
+    """Finds the rings: all cycles without a chord of at most ``max_size`` vertices.
+
+    Example:
+        >>> from ccn import Graph
+        >>> rings()(Graph.from_smiles("Cc1ccccc1"))
+        [[2, 1, 6, 5, 4, 3]]
+    """
 
     def find(graph: Graph) -> list[Sequence[int]]:
         import networkx as nx
@@ -347,7 +377,13 @@ def rings(max_size: int = 8) -> Finder:
 
 
 def functional_groups(*smarts: str) -> Finder:
-    """Finds the matches of SMARTS patterns in graphs made from molecules."""
+    """Finds the matches of SMARTS patterns in graphs made from molecules.
+
+    Example:
+        >>> from ccn import Graph
+        >>> functional_groups("C(=O)O")(Graph.from_smiles("CCC(=O)O"))
+        [(2, 3, 4)]
+    """
     from rdkit import Chem
 
     patterns: list[Any] = [Chem.MolFromSmarts(s) for s in smarts]
@@ -365,12 +401,17 @@ def functional_groups(*smarts: str) -> Finder:
 def has_free_children(generator: Any, level: int) -> bool:
     """Whether nodes of this level may have children without an anchor inside their part.
 
-    Children of level 1 are leaves, whose anchor always is. Closed neighbourhoods and balls never have
+    Children of level 1 are leaves, whose anchor always is. Closed neighbourhoods, balls and whole fields never have
     free children; of a generator of unknown kind it is assumed that it may.
     """
     if level == 1 or isinstance(generator, Balls):
         return False
-    return not (isinstance(generator, Neighbourhoods) and generator.closed)
+    return not (isinstance(generator, Neighbourhoods) and (generator.closed or generator.field))
+
+
+def has_anchors(generator: Any) -> bool:
+    """Whether every node has an anchor, inside its part or not: in a graph scheme it is the vertex."""
+    return isinstance(generator, _HopScheme)
 
 
 def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
@@ -384,21 +425,36 @@ def former_selves(generator: Any, scheme: Scheme, node: int) -> list[int]:
 
 
 def composition(
-    b: Batch, generator: Any, levels: int | None = None, check: Callable[..., None] = lambda sizes, numbers=0: None
+    b: Batch,
+    generator: Any,
+    levels: int | None = None,
+    check: Callable[..., None] = lambda sizes, numbers=0: None,
+    root: bool = False,
 ) -> Composition:
-    """The packed scheme of a batch under a generator, built once per batch.
+    """The packed scheme of a batch under a generator, built once per batch; with its roots if asked for.
 
     Before anything large is built, ``check`` is called with the part sizes of the levels 1, 2, .. and, for the last of
     these, the numbers that it needs besides its tensors where they are many; it may raise an error.
+
+    Example:
+        >>> import ccn
+        >>> found = composition(ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3)]), Balls(radii=(0, 1, 2)))
+        >>> [int(level.nodes.size.max()) for level in found.levels]
+        [3, 3]
     """
     known = isinstance(generator, Hashable)
-    key = ("composition", generator if known else id(generator), levels)
+    key = ("composition", generator if known else id(generator), levels, root)
 
     def build() -> tuple[Any, Composition]:
-        raw = generator.raw(b, levels, check) if isinstance(generator, _HopScheme) else _concatenated(generator, b)
+        if isinstance(generator, _HopScheme):
+            raw = generator.raw(b, levels, check)
+            top = _root(b, b.graph_of, np.full(b.n, len(raw) - 1), np.arange(b.n))
+        else:
+            raw, top = _concatenated(generator, b)
         check([level.size for level in raw[1:]])
         _check_places(b, raw, check)
-        return generator, compose(raw, b.start)  # the generator is kept with it, so that no other can take its id
+        # The generator is kept with it, so that no other can take its id.
+        return generator, compose([*raw, top] if root else raw, b.start, root)
 
     held: tuple[Any, Composition] = b.cached(key, build)
     return held[1]
@@ -419,8 +475,14 @@ def _check_places(b: Batch, raw: Sequence[RawLevel], check: Callable[..., None])
             check([of.size for of in raw[1 : number + 1]], places + inner)
 
 
-def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
-    """The levels of the schemes of all graphs, one after another through the batch."""
+def _root(b: Batch, parent: Int, child_level: Int, child: Int) -> RawLevel:
+    """The roots, one per graph, over all its vertices."""
+    graphs = np.arange(len(b))
+    return RawLevel(np.diff(b.start), np.arange(b.n), np.full(len(b), -1), graphs, parent, child_level, child)
+
+
+def _concatenated(generator: Any, b: Batch) -> tuple[list[RawLevel], RawLevel]:
+    """The levels of the schemes of all graphs, one after another through the batch; and the roots."""
     schemes: list[Scheme] = [generator(g) for g in b.graphs]
     for i, (scheme, g) in enumerate(zip(schemes, b.graphs, strict=True)):
         if not isinstance(scheme, Scheme):
@@ -447,7 +509,11 @@ def _concatenated(generator: Any, b: Batch) -> list[RawLevel]:
         below = child[own]
         atoms = part[ranges(part_start[at], size[at])]
         raw.append(RawLevel(size[at], atoms, anchor[at], graph[at], number[parent[own]], height[below], number[below]))
-    return raw
+    of_root = height[parent] < 0
+    alone = np.flatnonzero(np.array(nodes)[graph] == 1)  # a scheme of one node, which is leaf and root
+    below = np.concatenate([child[of_root], alone])
+    holder = np.concatenate([graph[parent[of_root]], graph[alone]])
+    return raw, _root(b, holder, height[below], number[below])
 
 
 _GRAPHS = 2048  # worked on at a time

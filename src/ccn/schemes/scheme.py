@@ -4,7 +4,8 @@ A :class:`Scheme` is data: parts, children, anchors. It is checked when it is ma
 
 1. a leaf's part is a single atom;
 2. there is one root, and its part holds all atoms;
-3. a descendant's part is a subset of its ancestor's (so a child's of its parent's).
+3. a descendant's part is a subset of its ancestor's (so a child's of its parent's), unless the scheme is
+   ``restricted``: then a parent reads of a child what lies in its own part, the tensor restricted to the atoms of both.
 
 The level of a node is its height, the longest way down to a leaf. The root holds no tensor of its
 own; a network reads all other nodes.
@@ -12,6 +13,7 @@ own; a network reads all other nodes.
 
 from __future__ import annotations
 
+import json
 import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,11 +21,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ccn.errors import SchemeError
+from ccn.files import write_atomically
 from ccn.graphs.graph import Graph
 from ccn.graphs.ragged import Int
 
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
     import networkx
 
 __all__ = ["Scheme", "SchemeGenerator", "is_permutation_invariant", "random_permutation"]
+
+
+_JSON = "ccn scheme 1"
+_MOST_ATOMS, _MOST_BYTES = 1_000_000, 1 << 28
 
 
 @dataclass(frozen=True, init=False)
@@ -43,6 +51,7 @@ class Scheme:
         anchors: for each node the atom that stands for it when its parent stacks, or None. A leaf's
             anchor is its atom. Children without an anchor are summed, not stacked.
         atoms: number of atoms; by default that of the largest part.
+        restricted: children may reach beyond their parents' parts, which then read them restricted.
 
     Example (the paper's first figure):
         >>> parts = [(0,), (1,), (2,), (3,), (2, 3), (0, 3), (1, 2), (1, 2, 3), (0, 1, 2), (0, 1, 3), (0, 1, 2, 3)]
@@ -55,6 +64,7 @@ class Scheme:
     children: tuple[tuple[int, ...], ...]
     anchors: tuple[int | None, ...]
     atoms: int
+    restricted: bool
 
     def __init__(
         self,
@@ -62,6 +72,7 @@ class Scheme:
         children: Sequence[Iterable[int]],
         anchors: Sequence[int | None] | None = None,
         atoms: int | None = None,
+        restricted: bool = False,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)  # the only way into a frozen dataclass
@@ -73,6 +84,7 @@ class Scheme:
             given = [a if a is None else operator.index(a) for a in listed]
         except TypeError as error:
             raise SchemeError(f"parts, children and anchors are made of integers ({error})") from None
+        put("restricted", bool(restricted))
         put("atoms", int(atoms) if atoms is not None else 1 + max((a for p in self.parts for a in p), default=-1))
         if not len(self.parts) == len(self.children) == len(given):
             counts = f"{len(self.children)} lists of children and {len(given)} anchors"
@@ -116,7 +128,7 @@ class Scheme:
         elif set(self.parts[roots[0]]) != set(range(self.atoms)):
             lacking = sorted(set(range(self.atoms)) - set(self.parts[roots[0]]))
             out.append(f"root rule: the root, node {roots[0]}, lacks the atoms {lacking}")
-        for i in nodes:
+        for i in nodes if not self.restricted else ():
             for c in self.children[i]:
                 lacking = sorted(set(self.parts[c]) - set(self.parts[i]))
                 if lacking:
@@ -210,24 +222,109 @@ class Scheme:
         dag.add_edges_from((c, i) for i, of in enumerate(self.children) for c in of)
         return dag
 
-    def draw(self, path: str | Path, names: Sequence[str] | None = None) -> Path:
-        """Write a picture of the scheme, leaves at the bottom, to a ``.svg`` or ``.png`` file."""
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON: the number of atoms, and of each node its part, its children and its anchor or null."""
+        return {
+            "format": _JSON,
+            "atoms": self.atoms,
+            "parts": [list(p) for p in self.parts],
+            "children": [list(c) for c in self.children],
+            "anchors": list(self.anchors),
+            **({"restricted": True} if self.restricted else {}),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Scheme:
+        """What :meth:`to_json` gave; an error that says what is wrong.
+
+        Example:
+            >>> s = Scheme([(0,), (1,), (0, 1)], [(), (), (0, 1)])
+            >>> Scheme.from_json(s.to_json()) == s
+            True
+        """
+        if not isinstance(data, dict) or data.get("format") != _JSON:
+            raise SchemeError(f'not a scheme: a JSON object with "format": "{_JSON}" is expected')
+        lists = {key: data.get(key) for key in ("parts", "children", "anchors")}
+        for key in ("parts", "children"):
+            if not isinstance(lists[key], list) or not all(isinstance(one, list) for one in lists[key] or ()):
+                raise SchemeError(f"not a scheme: {key} must be a list of lists of integers")
+        if not (lists["anchors"] is None or isinstance(lists["anchors"], list)):
+            raise SchemeError("not a scheme: anchors must be a list of integers and nulls")
+        atoms = data.get("atoms")
+        if not (atoms is None or (type(atoms) is int and 0 < atoms <= _MOST_ATOMS)):
+            raise SchemeError(f"not a scheme: atoms={atoms!r} must be an integer from 1 to {_MOST_ATOMS:,}")
+        if type(restricted := data.get("restricted", False)) is not bool:
+            raise SchemeError(f"not a scheme: restricted={restricted!r} must be true or false")
+        return cls(**lists, atoms=atoms, restricted=restricted)  # type: ignore[arg-type]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the scheme as a JSON file."""
+        write_atomically(Path(path), (json.dumps(self.to_json()) + "\n").encode())
+        return Path(path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scheme:
+        """Read what :meth:`save` wrote."""
+        try:
+            if Path(path).stat().st_size > _MOST_BYTES:
+                raise SchemeError(f"{path}: larger than {_MOST_BYTES:,} bytes")
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            if isinstance(error, SchemeError):
+                raise
+            raise SchemeError(f"{path}: cannot be read as JSON ({error})") from None
+        try:
+            return cls.from_json(data)
+        except SchemeError as error:
+            raise SchemeError(f"{path}: {error}") from None
+
+    def draw(
+        self,
+        path: str | Path,
+        names: Sequence[str] | None = None,
+        *,
+        graph: Graph | None = None,
+        places: NDArray[np.float64] | None = None,
+        atom: int | None = None,
+    ) -> Path:
+        """Write a picture of the scheme, leaves at the bottom, to a ``.svg`` or ``.png`` file.
+
+        With a graph and the places (atoms, 2) of its vertices, the parts of each level are drawn on it; of many parts
+        those around one ``atom`` and a few others.
+        """
         from ccn.schemes.drawing import draw
 
-        return draw(self, Path(path), names)
+        return draw(self, Path(path), names, graph, places, atom)
 
     def __repr__(self) -> str:
         return f"Scheme(atoms={self.atoms}, nodes={len(self.parts)}, levels={[len(level) for level in self.levels]})"
 
 
 class SchemeGenerator(Protocol):
-    """Any function from a graph to its composition scheme."""
+    """Any function from a graph to its composition scheme.
+
+    Example:
+        >>> import ccn
+        >>> def pairs(graph: ccn.Graph) -> Scheme:
+        ...     leaves = [(v,) for v in range(graph.n)]
+        ...     edges = [tuple(sorted(e)) for e in graph.edges.tolist()]
+        ...     root = [tuple(range(graph.n))]
+        ...     return Scheme([*leaves, *edges, *root], [*[()] * graph.n, *edges, range(graph.n, graph.n + len(edges))])
+        >>> generator: SchemeGenerator = pairs
+        >>> is_permutation_invariant(generator, ccn.Graph([(0, 1), (1, 2)], n=3))
+        True
+    """
 
     def __call__(self, graph: Graph, /) -> Scheme: ...
 
 
 def random_permutation(n: int, rng: np.random.Generator) -> list[int]:
-    """A permutation of n things that is not the identity, where there is another."""
+    """A permutation of n things that is not the identity, where there is another.
+
+    Example:
+        >>> sorted(random_permutation(4, np.random.default_rng(0)))
+        [0, 1, 2, 3]
+    """
     sigma = rng.permutation(n)
     while n > 1 and (sigma == np.arange(n)).all():
         sigma = rng.permutation(n)

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 
 from ccn.graphs.graph import Batch
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
+from ccn.graphs.ragged import Int, ranges, starts
+from ccn.learning.task import Per
 
 __all__ = ["Batches", "outputs"]
 
@@ -43,6 +44,7 @@ class Batches:
         seed: of the order; None keeps that of ``rows``.
         rank, world: this process and the number of processes.
         prepare: builds what the network needs of a batch, and returns its bytes.
+        per: what has a row of the outputs: graphs, their vertices, or their edges.
         budget: bytes up to which batches of a fixed order are cached.
 
     Example:
@@ -62,11 +64,15 @@ class Batches:
         world: int = 1,
         prepare: Callable[[Batch], int] | None = None,
         budget: int = _BUDGET,
+        per: Per = "graph",
     ) -> None:
         self.pack, self.rows, self.size, self.seed = pack, np.asarray(rows), size, seed
         self.rank, self.world = rank, world
         self._prepare, self._room = prepare, budget
         self._kept: dict[int, Batch] = {}
+        self.counts = np.ones(len(pack), dtype=np.int64)  # rows of the outputs of each graph
+        if per != "graph":
+            self.counts = pack.sizes if per == "vertex" else pack.given_edges
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -108,20 +114,24 @@ class Batches:
 def outputs(net: nn.Module, batches: Batches, read: Callable[[Any], Tensor] | None = None) -> Tensor:
     """(rows, outputs) for the rows of ``batches``, in their order; zero for the rows of other processes.
 
+    Where vertices or edges have rows, those of a graph follow each other.
+
     ``read`` is called with each batch: by default the network, or for example its ``embed``.
     """
     device = next(net.parameters()).device
-    place = {int(row): i for i, row in enumerate(batches.rows)}
+    start = np.zeros(len(batches.counts), dtype=np.int64)
+    start[batches.rows] = starts(batches.counts[batches.rows])[:-1]
     was = net.training
     net.eval()
     found: Tensor | None = None
     try:
         with torch.no_grad():
             for b, rows in batches:
-                part = (read or net)(b.to(device))[: len(rows)]
+                at = torch.from_numpy(ranges(start[rows], batches.counts[rows])).to(device)
+                part = (read or net)(b.to(device))[: len(at)]
                 if found is None:
-                    found = part.new_zeros(len(batches.rows), part.shape[1])
-                found[[place[int(r)] for r in rows]] = part
+                    found = part.new_zeros(int(batches.counts[batches.rows].sum()), part.shape[1])
+                found[at] = part
     finally:
         net.train(was)
     return torch.zeros(0, 0) if found is None else found

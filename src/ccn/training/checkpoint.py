@@ -164,6 +164,8 @@ def _progress(data: Mapping[str, Any]) -> Progress:
     for row in made.history:
         if not all(map(_small, row.values())):
             raise TypeError("the history is not a table of numbers")
+        if "validation_loss" not in row and any(name.startswith("validation_") for name in row):
+            raise TypeError("the history has metrics of the validation part, but not its loss")
     return made
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ccn.errors import ConfigurationError
 from ccn.progress import log
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 __all__ = ["Execution", "Machine", "is_first", "torch_device", "torch_threads"]
+
+_MOST_THREADS = 4096
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,16 @@ class Execution:
         every: seconds between checkpoints; the last epoch always writes one.
         first: seconds until the first checkpoint, unless ``every`` is less.
         time_limit: seconds of training for all networks together, after which the best so far is kept.
+        client: of a Dask cluster that fits of several members run on, if any (:func:`ccn.runs.workers.connected`).
         tensorboard: also write a TensorBoard log into the folder.
         verbose: show a progress bar.
         watch: called with the row of every epoch; an error that it raises ends the fit.
         begin: called once all settings have been checked, before anything is learned or written.
         say: called with a line about the fit: where a resumed run continues, why one stopped, what to be wary of.
+
+    Example:
+        >>> Execution(time_limit=60.0, verbose=True).machine.device
+        'cpu'
     """
 
     machine: Machine = field(default_factory=Machine)
@@ -81,6 +88,7 @@ class Execution:
     every: float = 30.0
     first: float = 10.0
     time_limit: float | None = None
+    client: Any = None
     tensorboard: bool = False
     verbose: bool = False
     watch: Callable[[Mapping[str, float]], None] | None = None
@@ -129,6 +137,8 @@ def torch_threads(count: int | None) -> Iterator[None]:
     import joblib
     import torch
 
+    if count is not None and (count == 0 or abs(count) > _MOST_THREADS):
+        raise ConfigurationError(f"threads={count}: give 1 to {_MOST_THREADS}, or -1 for all cores")
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(joblib.effective_n_jobs(count))

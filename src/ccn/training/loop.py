@@ -33,7 +33,7 @@ from ccn.training import checkpoint
 from ccn.training.batches import Batches, outputs
 from ccn.training.checkpoint import Progress, tensorboard, write_history
 from ccn.training.execution import Execution
-from ccn.training.optimiser import make_optimiser, rate, set_rate
+from ccn.training.optimiser import contraction_penalty, make_optimiser, rate, set_rate
 from ccn.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -153,17 +153,19 @@ class _Loop:
         self.first = fabric.global_rank == 0
         size, place = recipe.training.batch_size, (fabric.global_rank, fabric.world_size)
         prepare = getattr(net, "prepare", None)
-        self.batches = Batches(examples.graphs, examples.train, size, seed, *place, prepare=prepare)
-        self.held = Batches(examples.graphs, examples.validation, size, None, *place, prepare=prepare)
+        how: dict[str, Any] = {"prepare": prepare, "per": task.per}
+        self.batches = Batches(examples.graphs, examples.train, size, seed, *place, **how)
+        self.held = Batches(examples.graphs, examples.validation, size, None, *place, **how)
         self.epochs, self.patience = recipe.training.passes(len(self.batches))
         self.steps = self.epochs * len(self.batches)
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
-        self.y = torch.from_numpy(task.encode(examples.targets)).to(fabric.device)
+        self.y = torch.from_numpy(task.encode(np.asarray(examples.targets))).to(fabric.device)
         self.bounds = None
         if examples.bounds is not None:
             self.bounds = torch.from_numpy(task.encode_bounds(examples.bounds)).to(fabric.device)
-        self.weights = None if examples.weights is None else torch.from_numpy(examples.weights).to(fabric.device)
-        held = self.y[torch.from_numpy(self.held.rows).to(fabric.device)]
+        weights = examples.item_weights()
+        self.weights = None if weights is None else torch.from_numpy(weights).to(fabric.device)
+        held = self.y[torch.from_numpy(examples.items(self.held.rows)).to(fabric.device)]
         loss, weight = task.losses(held.new_zeros(len(held), task.outputs), held)
         self.constant = float(loss) / (float(weight) or 1.0)  # of the training mean, or of equal probabilities
         self.bare_optimiser = make_optimiser(net, recipe.optimiser)
@@ -177,17 +179,20 @@ class _Loop:
         for b, rows in self.batches.epoch(progress.epoch, progress.batch):
             _set_seed(self.seed, progress.step, fabric)
             set_rate(self.bare_optimiser, rate(self.recipe.optimiser, progress.step, self.steps))
-            index = torch.from_numpy(rows).to(fabric.device)
+            index = torch.from_numpy(self.examples.items(rows)).to(fabric.device)
             for layer in self.norms:
                 layer.counts = len(rows) > 0
             with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
-                out = self.model(b.to(fabric.device))[: len(rows)]
+                out = self.model(b.to(fabric.device))[: len(index)]
             total, weight = self.task.losses(
                 out, self.y[index], *(None if a is None else a[index] for a in (self.weights, self.bounds))
             )
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
-            fabric.backward(total * world / torch.where(everywhere > 0, everywhere, 1.0))
+            loss = total * world / torch.where(everywhere > 0, everywhere, 1.0)
+            if self.recipe.optimiser.contraction_penalty:
+                loss = loss + self.recipe.optimiser.contraction_penalty * contraction_penalty(self.net)
+            fabric.backward(loss)
             largest = self.recipe.optimiser.clip or math.inf
             norm = fabric.clip_gradients(self.model, opt, max_norm=largest, error_if_nonfinite=False)
             self.check_finite(total.detach(), norm, progress)
@@ -213,7 +218,7 @@ class _Loop:
             progress.ended = "epochs"
         elif self.patience and settings.keep == "best" and progress.epoch - 1 - progress.best_epoch >= self.patience:
             progress.ended = "patience"
-        losses = [row["validation_loss"] for row in progress.history] if len(self.held) else []
+        losses = [row["validation_loss"] for row in progress.history if "validation_loss" in row]
         if settings.rising == "stop" and rose(losses, self.constant, self.epochs):
             progress.ended = ROSE
         if progress.ended == "epochs" and settings.keep == "last":
@@ -239,7 +244,9 @@ class _Loop:
                         fabric.all_reduce(buffer, reduce_op="mean")
             with fabric.autocast():
                 out: Any = fabric.all_reduce(outputs(self.net, self.held).double(), reduce_op="sum")
-            total, weight = self.task.losses(out, self.y[torch.from_numpy(self.held.rows).to(out.device)])
+            total, weight = self.task.losses(
+                out, self.y[torch.from_numpy(self.examples.items(self.held.rows)).to(out.device)]
+            )
             self.check_finite(total, None, progress)
             row["validation_loss"] = float(total) / (float(weight) or 1.0)
             found = metrics(self.task, self.examples.targets[self.held.rows], self.task.decode(out))
@@ -310,5 +317,5 @@ def _fingerprint(net: nn.Module, task: Task, examples: Examples, recipe: Recipe,
     shapes = {k: tuple(v.shape) for k, v in net.state_dict().items()}
     text = re.sub(r" at 0x[0-9a-f]+", "", repr((shapes, task, recipe, seed)))
     parts = (examples.train, examples.validation, examples.weights, examples.bounds)
-    data = fingerprint(examples.graphs, examples.targets, *parts)
+    data = fingerprint(examples.graphs, np.asarray(examples.targets), *parts)
     return digest(text, data)

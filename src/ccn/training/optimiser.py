@@ -9,10 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ccn.layers.aggregation import Aggregation
-from ccn.layers.initialisation import scales
 from ccn.training.recipe import Optimiser
 
-__all__ = ["make_optimiser", "rate", "set_rate", "step_scales"]
+__all__ = ["contraction_penalty", "make_optimiser", "rate", "set_rate", "step_scales"]
 
 
 def make_optimiser(net: nn.Module, o: Optimiser) -> torch.optim.Optimizer:
@@ -39,13 +38,22 @@ def step_scales(net: nn.Module) -> dict[nn.Parameter, Tensor]:
     of the layer by the same amount for every contraction, as if w = v / s were trained in v.
     """
     found: dict[nn.Parameter, Tensor] = {}
-    layers = [m for m in net.modules() if isinstance(m, Aggregation)]
-    for level, layer in enumerate(layers, start=1):
+    for layer in (m for m in net.modules() if isinstance(m, Aggregation)):
         for weight, maps in ((layer.weight, layer.contractions), (layer.weight_free, layer.contractions_free)):
             if weight is not None and maps:
-                s = scales(maps, layer.order, layer.order_out, layer.classes, level)
+                s = layer.scales(maps)
                 found[weight] = torch.tensor([min(1.0, 1 / x) if x > 0 else 1.0 for x in s])[:, None]
     return found
+
+
+def contraction_penalty(net: nn.Module) -> Tensor:
+    """The sum over all contractions j of all layers of ``s_j |W_j|``, a group lasso over the contraction axis.
+
+    s_j is what the contraction sums (:mod:`ccn.layers.initialisation`), so that ``s_j |W_j|`` is how strongly it enters
+    the output of its layer (:meth:`ccn.layers.Aggregation.strengths`).
+    """
+    parts = [m.strengths() for m in net.modules() if isinstance(m, Aggregation)]
+    return torch.cat(parts).sum() if parts else torch.zeros(())
 
 
 def _scale_steps(optimiser: torch.optim.Optimizer, factors: dict[nn.Parameter, Tensor]) -> None:

@@ -1,7 +1,8 @@
 """Recipes: all settings of a network and its training, as plain values.
 
-A recipe is a frozen dataclass of a few frozen dataclasses, one per concern. Two have a name: ``paper`` is that of
-Kondor et al. (2018) as far as they describe it, ``default`` is ours.
+A recipe is a frozen dataclass of a few frozen dataclasses, one per concern. Three have a name: ``paper`` is that of
+Kondor et al. (2018) as far as they describe it, ``authors`` the network of the code that they released, ``default`` is
+ours.
 
 >>> r = recipe("default", order=1, epochs=5)
 >>> r.network.order, r.training.epochs, r.optimiser.method
@@ -19,6 +20,7 @@ from typing import Any, Literal, TypeVar
 
 from ccn.errors import ConfigurationError
 from ccn.features.scaling import Shape
+from ccn.features.vertices import Histograms
 from ccn.learning.plain import plain, unplain
 from ccn.learning.settings import Features, Loss
 from ccn.settings import Checked, setting
@@ -38,8 +40,8 @@ PAPER_WIDTHS = (4, 8, 16)
 class Network(Checked):
     """The options of :class:`ccn.CCN` that do not follow from the data.
 
-    ``scheme`` maps a graph to its composition scheme, by default that of closed neighbourhoods, with parts limited by
-    ``max_part``.
+    ``scheme`` is the name of a composition scheme (:mod:`ccn.schemes.named`) or a function from a graph to its scheme,
+    by default that of closed neighbourhoods, with parts limited by ``max_part``.
     """
 
     order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0)
@@ -47,16 +49,24 @@ class Network(Checked):
     channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.", least=1)
     growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.", above=0)
     contractions: Any = setting(
-        "distinct", "Contractions: distinct, all, paper10, complete, or a list: 'abx,xy->ab axx,by->ab'."
+        "distinct", "Contractions: distinct, all, paper10, authors18, complete, or a list: 'abx,xy->ab axx,by->ab'."
     )
     adjacency: bool | Literal["both"] = setting(True, "Product with the adjacency matrix: true, false or both.")
     own: bool = setting(False, "Add the previous activation of each vertex.")
+    diagonal: bool = setting(False, "Put ones on the diagonal of the adjacency matrix.")
     edge_features: bool = setting(False, "Use edge features as further channels of the adjacency matrix.")
     nonlinearity: str | Callable[..., Any] = setting("relu", "Nonlinearity of the levels.")
+    activate_embedding: bool = setting(False, "Apply the nonlinearity to the embedded vertex features too.")
     norm: Literal["batch", "layer"] | None = setting(None, "Normalisation of the levels: batch, layer or none.")
     dropout: float | Auto | None = setting(
         "auto", "Dropout rate of the levels; auto depends on the task.", least=0, below=1
     )
+    readout: Literal["invariants", "sums", "root", "vertex", "edge"] = setting(
+        "invariants",
+        "What the head reads: invariants of all parts; sums, the nonlinearity of the sum of each part; root, the rule "
+        "itself over the whole graph; vertex or edge, for targets of vertices or edges.",
+    )
+    readout_levels: Literal["all", "last"] = setting("all", "Levels that the head reads: all, or last.")
     hidden: int | tuple[int, ...] = setting(
         64, "Widths of the hidden layers of the head; one number, or one per layer.", least=1
     )
@@ -68,7 +78,14 @@ class Network(Checked):
         False,
         "Feed features of the molecule as a whole to the head: descriptors and extra columns, else all there are.",
     )
-    scheme: Any = setting(None, "Composition scheme.", flags=())
+    scheme: Any = setting(
+        None,
+        "Parts: neighbourhoods, open, field, balls, edges, rings, functional-groups, or your own: "
+        "package.module:function.",
+    )
+    relations: tuple[str, ...] = setting(
+        (), "Relations between parts without an anchor, such as rings, that weigh them: shared, bonds.", commas=True
+    )
     max_part: int | None = setting(None, "Size above which a part stops growing.", least=1)
 
     def widths(self) -> list[int]:
@@ -96,6 +113,9 @@ class Optimiser(Checked):
     momentum: float = setting(0.9, "SGD momentum.", least=0, below=1)
     weight_decay: float = setting(0.0, "Weight decay.", least=0)
     scaled: bool = setting(False, "Scale the updates of each weight by its initial size.")
+    contraction_penalty: float = setting(
+        0.0, "Weight of a penalty by which contractions that are not needed fade: a group lasso over them.", least=0
+    )
     clip: float | None = setting(None, "Maximum norm of the gradient.", above=0)
 
 
@@ -119,7 +139,9 @@ class Training(Checked):
     batch_size: int = setting(64, "Graphs per step.", least=1)
     loss: Loss = setting("mse", "Regression loss.")
     target_scale: Shape = setting(
-        "linear", "Scale on which numbers are fitted: linear, log, power, or auto, by the tails of each target."
+        "linear",
+        "Scale on which numbers are fitted: linear, log, power, rank, or auto, by the tails of each target; the method "
+        "auto chooses it for each target by cross-validation.",
     )
     patience: int | None = setting(
         None, "Epochs without improvement after which training stops; none never stops.", least=1
@@ -162,6 +184,10 @@ class Recipe:
         are given as well.
         """
         found = {_home(key): value for key, value in settings.items()}
+        if isinstance(own := found.get(("network", "scheme")), str):
+            from ccn.schemes.named import resolve_scheme
+
+            found["network", "scheme"] = resolve_scheme(own)
         given = {name for _, name in found}
         if "epochs" in given and "least_steps" not in given:
             found["training", "least_steps"] = 0
@@ -174,6 +200,13 @@ class Recipe:
     def to_json(self) -> dict[str, Any]:
         """Plain data for a file, the inverse of :func:`from_dict`."""
         return to_dict(self)
+
+    def reads(self) -> Features:
+        """The features, with marks of functional groups where the scheme needs them."""
+        f = self.features
+        if self.network.scheme != "functional-groups" or "groups" in f.molecules.split("+"):
+            return f
+        return replace(f, molecules=f"{f.molecules}+groups")
 
     def get(self, key: str) -> Any:
         """The value of a field, by its name or as ``section__field``."""
@@ -207,6 +240,27 @@ RECIPES: dict[str, Recipe] = {
         optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
         training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
     ),
+    # As in the released code (GraphFlow, its class SMP_2D_ver6): all levels have one width there. The embedding and the
+    # last layer have a bias here and none there; the optimiser and what it needs are as above.
+    "authors": Recipe(
+        name="authors",
+        features=Features(molecules="element", vertices=Histograms(counts=True)),
+        network=Network(
+            channels=8,
+            contractions="paper10",
+            diagonal=True,
+            scheme="field",
+            nonlinearity="leaky_relu",
+            activate_embedding=True,
+            readout="sums",
+            readout_levels="last",
+            hidden=(),
+            dropout=0.0,
+            head_dropout=0.0,
+        ),
+        optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
+        training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
+    ),
     # Chosen on validation parts of NCI1 and HCEP, see docs/results.md.
     "default": Recipe(
         name="default",
@@ -225,7 +279,12 @@ Part = TypeVar("Part")
 
 
 def recipe(name: str | Recipe = "default", /, **settings: Any) -> Recipe:
-    """A recipe by name, with any of its fields replaced."""
+    """A recipe by name, with any of its fields replaced.
+
+    Example:
+        >>> recipe("paper").optimiser.method, recipe("default", order=1).network.order
+        ('sgd', 1)
+    """
     if isinstance(name, str):
         if name not in RECIPES:
             raise ConfigurationError(f"recipe {name!r} is not known; choose from {', '.join(RECIPES)}")

@@ -1,10 +1,30 @@
 """The compiled form: what only it does. Its results are compared with the oracle in test_aggregate.py."""
 
 import numpy as np
+import pytest
 import torch
 
 import ccn
+from ccn.engine.cpu import form, layout
+from ccn.engine.cpu.program import program
+from ccn.engine.matrices import Matrices
 from ccn.testing import random_graph
+
+
+def test_a_clique_is_computed_once_and_in_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 20
+    graph = ccn.Graph([(a, b) for a in range(n) for b in range(a)], n=n)
+    net = ccn.CCN(1, order=2, channels=4)
+    lengths = []
+    for chunk in (n**3, n**2):
+        monkeypatch.setattr(layout, "CHUNK_ROWS", chunk)
+        batch = ccn.batch([graph])
+        level = net._composition(batch).levels[1]
+        plan = net.layers[1].plan(level)
+        made = form._prepared(plan, level, Matrices(batch, net.adjacency_channels, torch.float32)).layout
+        assert made.group_nodes.tolist() == [0, n]
+        lengths.append(sum(layout.work_lengths(program(plan), made, 4, 4)))
+    assert lengths[1] < 0.2 * lengths[0]
 
 
 def test_threads_share_a_batch() -> None:

@@ -7,12 +7,10 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
-import torch
 from labelled import label, labelled
 
 import ccn
-from ccn.errors import GraphError
-from ccn.methods.kernels.parts import PartKinds, _hash, kinds
+from ccn.methods.kernels.parts import PartKinds, kinds
 from ccn.paper.expressivity import strongly_regular
 
 GRAPHS = labelled(25, seed=2, largest=8, labels=2)
@@ -59,11 +57,6 @@ def test_strongly_regular_graphs_need_order_2() -> None:
     rook, shrikhande = (ccn.Graph(list(nx.convert_node_labels_to_integers(g).edges), n=16) for g in family)
     assert PartKinds(order=1, levels=3).gram([rook, shrikhande])[0, 1] == 1
     assert PartKinds(order=2, levels=2).gram([rook, shrikhande])[0, 1] < 1
-
-
-def test_sums_beyond_exact_are_refused() -> None:
-    with pytest.raises(GraphError, match="levels"):
-        _hash(torch.tensor([[1.0], [2.0**53]], dtype=torch.float64))
 
 
 def test_batches_and_directions_do_not_matter() -> None:

@@ -92,11 +92,11 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 def _shares(level: Layout) -> list[tuple[int, int]]:
     """Graphs ``first:end`` of each share of the work, about equal in rows: a few for each thread."""
-    graphs, threads = len(level.graph_nodes) - 1, torch.get_num_threads()
+    graphs, threads = len(level.graph_groups) - 1, torch.get_num_threads()
     parts = min(threads * SHARES, graphs // SHARE_GRAPHS)
     if threads == 1 or parts < 2:
         return [(0, graphs)]
-    rows = starts(np.diff(level.rows)[level.node_order])[level.graph_nodes]
+    rows = starts(np.diff(level.rows)[level.node_order])[level.group_nodes[level.graph_groups]]
     edge = np.searchsorted(rows, rows[-1] * np.arange(1, parts) // parts).tolist()
     return list(zip([0, *edge], [*edge, graphs], strict=True))
 
@@ -132,9 +132,8 @@ class _Call:
             while (i := next(left)) < len(shares):
                 values = (self.prepared.values, self.prepared.quantities, *fixed, *(x[i] for x in per_share))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-                size = (one.itemsize,) if per_share else ()
                 level = (self.program, records, self.layout)
-                kernel(*level, *shares[i], *address, *size, self.job.graphs is not None, memory, one)
+                kernel(*level, *shares[i], *address, one.itemsize, self.job.graphs is not None, memory, one)
 
         # This thread works too: one that only waits would be woken beside one that works.
         others = [_pool(threads - 1).submit(take, thread) for thread in range(1, threads)]

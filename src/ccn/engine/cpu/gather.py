@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.engine.cpu.compiling import compiled, woven
 from ccn.engine.cpu.layout import Layout, Work
 from ccn.engine.cpu.program import Program
 from ccn.engine.cpu.tape import Address, Tape, of_size
-from ccn.engine.cpu.vectors import add, compiled, get, inlined, integer, no_inline, put
+from ccn.engine.cpu.vectors import add, get, integer, no_inline, put
 
 __all__ = ["gather"]
 
@@ -45,7 +46,7 @@ def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: 
     return count
 
 
-@inlined
+@woven
 def _lay_out(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> int:
     """Lay out the places of the pairs from ``pair`` on, as many as fit; returns the first that does not.
 
@@ -127,13 +128,14 @@ def _placed(
         pairs_at += _PAIR_BYTES
 
 
-@inlined
+@woven
 def _deeper(
     back: bool,
     record: Address,
     level: Layout,
     pair: int,
     pair_at: Address,
+    targets: Address,
     row: int,
     q: Address,
     at: int,
@@ -156,7 +158,7 @@ def _deeper(
             to += integer(record, 8 + 2 * a) * p
             by += integer(record, 9 + 2 * a) * p
         if inside:
-            _placed(back, record, pair_at, 1, w.targets, w.table, row, q, by, to, c, one)
+            _placed(back, record, pair_at, 1, targets, w.table, row, q, by, to, c, one)
         row += m * m * jump
         a = 2
         while a < g:
@@ -170,11 +172,21 @@ def _deeper(
     put(pair_at, 2, level.local[2, child])
 
 
-@inlined
+@woven
 def gather(
-    back: bool, program: Program, tape: Tape, level: Layout, node: int, q: Address, c: int, w: Work, one: float
+    back: bool,
+    program: Program,
+    tape: Tape,
+    level: Layout,
+    node: int,
+    chunk: int,
+    q: Address,
+    targets: Address,
+    c: int,
+    w: Work,
+    one: float,
 ) -> None:
-    """All slots of all pairs of a node: from the table to its targets, or back.
+    """All slots of all pairs of a node whose child is in a chunk: from the table to its targets, or back.
 
     With p(a) the parent's place of atom a of the child, for every kept index x of the child,
 
@@ -189,6 +201,10 @@ def gather(
             deepest = max(deepest, program.slots[end, 1])
             end += 1
         pair, last = level.pair_start[pairs, node], level.pair_start[pairs, node + 1]
+        while pair < last and level.chunk_of[level.child[pair]] < chunk:
+            pair += 1
+        while pair < last and level.chunk_of[level.child[last - 1]] > chunk:
+            last -= 1
         while pair < last:
             after = _lay_out(level, pair, last, deepest, program.order_in, w)
             for s in range(begin, end):
@@ -198,9 +214,10 @@ def gather(
                     continue
                 row, at = integer(w.table_start, g), integer(w.section_start, integer(record, 5))
                 if g < 3:
-                    _placed(back, record, w.pairs_at, after - pair, w.targets, w.table, row, q, at, 0, c, one)
+                    _placed(back, record, w.pairs_at, after - pair, targets, w.table, row, q, at, 0, c, one)
                     continue
                 for i in range(pair, after):
-                    _deeper(back, record, level, i, w.pairs_at + _PAIR_BYTES * (i - pair), row, q, at, c, w, one)
+                    pair_at = w.pairs_at + _PAIR_BYTES * (i - pair)
+                    _deeper(back, record, level, i, pair_at, targets, row, q, at, c, w, one)
             pair = after
         begin = end

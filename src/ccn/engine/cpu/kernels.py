@@ -1,5 +1,9 @@
 """The compiled kernels: a plan run graph by graph, with nothing of order k+1 and no index maps.
 
+Nodes with the same part and the same children, twins, have the same result, which is computed once; their gradients
+are added up before anything else is done with them. The children of a very large graph are worked on in chunks, each
+of which adds to the targets of all nodes: else the working memory would be several times the children's activations.
+
 They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`), a
 :class:`~ccn.engine.cpu.program.Program`, and what it means at parts of each size
 (:class:`~ccn.engine.cpu.tape.Tape`). Of each graph the children's reductions and their mixed table, and of each node
@@ -13,14 +17,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ccn.engine.cpu.compiling import compiled
 from ccn.engine.cpu.gather import gather
 from ccn.engine.cpu.layout import Layout, Work
 from ccn.engine.cpu.program import Program
 from ccn.engine.cpu.steps import begin, combine, invariants, reduce, reserve
-from ccn.engine.cpu.tape import Address, Records, Tape
+from ccn.engine.cpu.tape import Address, Records, Tape, of_size
 from ccn.engine.cpu.vectors import (
     add,
-    compiled,
     copy,
     fill,
     finish,
@@ -53,6 +57,7 @@ def forward(
     output: Address,
     mask: Address,
     result: Address,
+    itemsize: int,
     summed: bool,
     w: Work,
     one: float,
@@ -64,41 +69,37 @@ def forward(
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
     bells = len(program.invariants)
+    zero = one - one
     for graph in range(first, end):
-        reserve(program, level, graph, n, c, w, one)
-        reduce(False, tape, level, graph, f, n, w, one)
-        for s in range(len(program.stages)):
-            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5]
-            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-            rows = level.graph_rows[g, graph]
-            multiply(
-                False,
-                w.table,
-                i,
-                along,
-                w.x,
-                j,
-                pace,
-                rows,
-                (b - a) * n,
-                weights,
-                start * n * c,
-                (right - left) * c,
-                one,
-            )
-        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
-            node = level.node_order[at]
-            begin(program, tape, level, node, values, w, one)
-            gather(False, program, tape, level, node, q, c, w, one)
-            combine(False, tape, level, values, node, q, c, w, one)
-            o, rows = level.rows[node] * c, level.rows[node + 1] - level.rows[node]
-            finish(w.targets, rows, c, bias, mask + o if mask else 0, positive, one)
-            if output:
-                copy(output, o, w.targets, 0, rows * c, one)
-            r = (graph if summed else node) * bells * c
-            invariants(False, tape.invariants, level.size[node], w.targets, 0, result, r, c, w.indices, one)
+        opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
+        for chunk in range(opening, closing + 1):
+            reserve(program, level, chunk, n, c, w, one)
+            reduce(False, tape, level, chunk, f, n, w, one)
+            for s in range(len(program.stages)):
+                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
+                multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+            for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                node = level.node_order[level.group_nodes[group]]
+                targets = w.targets + level.group_targets[group] * c * itemsize
+                o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
+                begin(program, level, node, values, w, one)
+                if chunk == opening:
+                    fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
+                gather(False, program, tape, level, node, chunk, q, targets, c, w, one)
+                if chunk < closing:
+                    continue
+                combine(False, tape, level, values, node, q, targets, c, w, one)
+                finish(targets, length // c, c, bias, mask + o if mask else 0, positive, one)
+                for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
+                    twin = level.node_order[at]
+                    if output:
+                        copy(output, level.rows[twin] * c, targets, 0, length, one)
+                    r = (graph if summed else twin) * bells * c
+                    invariants(False, tape.invariants, level.size[twin], targets, 0, result, r, c, w.indices, one)
 
 
 @compiled
@@ -134,47 +135,56 @@ def backward(
     zero = one - one
     bells = len(program.invariants)
     for graph in range(first, end):
-        length_x, length_table = reserve(program, level, graph, n, c, w, one)
-        fill(w.table, 0, length_table, zero)
-        for at in range(level.graph_nodes[graph], level.graph_nodes[graph + 1]):
-            node = level.node_order[at]
-            o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-            begin(program, tape, level, node, values, w, one)
-            if g_output:
-                add(w.targets, 0, g_output, o, one, length)
-            if g_result:
-                r = (graph if summed else node) * bells * c
-                invariants(True, tape.invariants, level.size[node], w.targets, 0, g_result, r, c, w.indices, one)
-            if output:
-                keep(w.targets, output + o * itemsize, length, one, one)
-            if mask:
-                keep(w.targets, mask + o, length, one, np.uint8(1))
-            total(g_bias, 0, w.targets, 0, c, level.rows[node + 1] - level.rows[node], one, c)
-            combine(True, tape, level, values, node, q, c, w, one)
-            gather(True, program, tape, level, node, q, c, w, one)
-        reduce(False, tape, level, graph, f, n, w, one)
-        for s in range(len(program.stages)):
-            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
-            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
-            multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
-        if not g_f:
-            continue
-        fill(w.x, 0, length_x, zero)
-        for s in range(len(program.stages)):
-            g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-            left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
-            along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-            i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-            rows, wide, deep = level.graph_rows[g, graph], (right - left) * c, (b - a) * n
-            multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
-        for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
-            node = level.below_order[at]
-            a, b = level.below_rows[node], level.below_rows[node + 1]
-            fill(g_f, a * n, (b - a) * n, zero)
-        reduce(True, tape, level, graph, g_f, n, w, one)
+        opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
+        for chunk in range(opening, closing + 1):
+            length_x, length_table = reserve(program, level, chunk, n, c, w, one)
+            fill(w.table, 0, length_table, zero)
+            for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                node = level.node_order[level.group_nodes[group]]
+                targets = w.targets + level.group_targets[group] * c * itemsize
+                o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
+                begin(program, level, node, values, w, one)
+                if chunk == opening:
+                    fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
+                    for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
+                        twin = level.node_order[at]
+                        if g_output:
+                            add(targets, 0, g_output, level.rows[twin] * c, one, length)
+                        if g_result:
+                            r = (graph if summed else twin) * bells * c
+                            invariants(
+                                True, tape.invariants, level.size[twin], targets, 0, g_result, r, c, w.indices, one
+                            )
+                    if output:
+                        keep(targets, output + o * itemsize, length, one, one)
+                    if mask:
+                        keep(targets, mask + o, length, one, np.uint8(1))
+                    total(g_bias, 0, targets, 0, c, length // c, one, c)
+                    combine(True, tape, level, values, node, q, targets, c, w, one)
+                gather(True, program, tape, level, node, chunk, q, targets, c, w, one)
+            reduce(False, tape, level, chunk, f, n, w, one)
+            for s in range(len(program.stages)):
+                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
+                multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+            if not g_f:
+                continue
+            fill(w.x, 0, length_x, zero)
+            for s in range(len(program.stages)):
+                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
+                multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
+            for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
+                node = level.below_order[at]
+                a, b = level.below_rows[node], level.below_rows[node + 1]
+                fill(g_f, a * n, (b - a) * n, zero)
+            reduce(True, tape, level, chunk, g_f, n, w, one)
 
 
 @compiled

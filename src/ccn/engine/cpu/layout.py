@@ -20,6 +20,8 @@ from ccn.schemes.packed import Level, Nodes, Restriction
 
 __all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Work", "build_layout", "work", "work_lengths"]
 
+CHUNK_ROWS = 1 << 18  # of a graph's children that are in working memory at a time, and up to one child more
+TWIN_ROWS = 4000  # that a node reads and writes on average, from where on twins are looked for
 LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
 PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
 QUANTITY_ORDERS = tuple(QUANTITY_ORDER[kind] for kind in KINDS)
@@ -30,16 +32,18 @@ class Layout(NamedTuple):
     """A level for the kernels; all places are counted within parts.
 
     Attributes:
-        graph_nodes, node_order: (graphs+1,) and (nodes,) the nodes of each graph.
-        graph_below, below_order: the same for the nodes below.
+        graph_groups, group_nodes, node_order: (graphs+1,), (groups+1,) and (nodes,) the nodes of each graph, in groups
+            of twins, which have one result.
+        group_targets, target_rows: (groups,) first row of the targets of each group, and the rows of all of them.
+        graph_chunks, chunk_below, below_order: the nodes below of each graph, in chunks that are worked on together.
+        chunk_of, chunk_rows: (below,) chunk of each node below, and (k+1, chunks) rows of every order up to k.
         size, rows: (nodes,) part sizes, and (nodes+1,) first rows of their tensors of order k'.
         below_size, below_rows: (below,) and (below+1,) the same of the nodes below, of order k.
-        local: (k+1, below) first row of each node below among those of its graph, for every order up to k.
-        graph_rows, most: (k+1, graphs) rows of the nodes below of each graph, and (k+1,) the most of any.
+        local: (k+1, below) first row of each node below among those of its chunk, for every order up to k.
         centre: (below,) place of a node's anchor in its own part, or -1.
-        pair_start: (3, nodes+1) first pair of each node in each set of pairs.
+        pair_start: (3, nodes+1) first pair of each node in each set of pairs; those of one node in order of chunks.
         child, stack, place_start: (pairs,) child, place of its anchor, first of its places.
-        place: the parent's place of each of the child's atoms, or -1.
+        place: the parent's place of each of the child's atoms.
         entry_start: (matrices, nodes+1) first entry of each ``A|part``.
         entry_row, entry_column, entry: place of the row and of the column, and number in the matrix.
         matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
@@ -49,17 +53,21 @@ class Layout(NamedTuple):
         largest: the largest part, here or below.
     """
 
-    graph_nodes: Int
+    graph_groups: Int
+    group_nodes: Int
     node_order: Int
-    graph_below: Int
+    group_targets: Int
+    target_rows: int
+    graph_chunks: Int
+    chunk_below: Int
     below_order: Int
+    chunk_of: Int
+    chunk_rows: Int
     size: Int
     rows: Int
     below_size: Int
     below_rows: Int
     local: Int
-    graph_rows: Int
-    most: Int
     centre: Int
     pair_start: Int
     child: Int
@@ -84,15 +92,48 @@ def _by_graph(nodes: Nodes, graphs: int) -> tuple[Int, Int]:
     return starts(np.bincount(nodes.graph, minlength=graphs)), np.argsort(nodes.graph, kind="stable")
 
 
-def _local(below: Nodes, first: Int, order: Int, k: int) -> tuple[Int, Int]:
-    """Rows of the nodes below among those of their graph, and rows of each graph, for the orders 0 to k."""
-    local = np.empty((k + 1, len(below)), dtype=np.int64)
-    rows = np.empty((k + 1, len(first) - 1), dtype=np.int64)
-    for g in range(k + 1):
-        start = starts(below.size[order] ** g)
-        rows[g] = np.diff(start[first])
-        local[g, order] = start[:-1] - np.repeat(start[first[:-1]], np.diff(first))
-    return local, rows
+def _groups(level: Level, program: Program, first: Int, order: Int) -> tuple[Int, Int, Int]:
+    """Groups of each graph, nodes of each group, the order of nodes: twins together, where looking for them pays."""
+    gathered, written = level.below.size[level.stacked.child] ** program.order_in, level.nodes.rows(program.order_out)
+    if int(gathered.sum()) + written < TWIN_ROWS * len(level.nodes):
+        return first, np.arange(len(order) + 1), order
+    twin = level.twins(own=bool((program.slots[:, 0] == PAIR_SETS.index("own")).any()))
+    order = order[np.lexsort((twin[order], level.nodes.graph[order]))]
+    edge = np.union1d(first, np.flatnonzero(np.diff(twin[order])) + 1)
+    return np.searchsorted(edge, first), edge, order
+
+
+def _chunks(below: Nodes, first: Int, order: Int, k: int) -> dict[str, Int]:
+    """What a layout says of the nodes below: chunks, one at least for a graph, and rows for the orders 0 to k."""
+    start = np.stack([starts(below.size[order] ** g) for g in range(k + 1)])
+    number = (start[k, :-1] - np.repeat(start[k, first[:-1]], np.diff(first))) // CHUNK_ROWS  # within a graph
+    cuts = np.setdiff1d(np.flatnonzero(np.diff(number)) + 1, first) if number.any() else first[:0]
+    edge = np.sort(np.concatenate([first, cuts])) if len(cuts) else first
+    count, chunk_first = np.diff(edge), start.take(edge, 1)  # not an index, which would turn the axes around in memory
+    local, chunk_of = np.empty((k + 1, len(below)), np.int64), np.empty(len(below), np.int64)
+    local[:, order] = start[:, :-1] - np.repeat(chunk_first[:, :-1], count, axis=1)
+    chunk_of[order] = np.repeat(np.arange(len(count)), count)
+    return {
+        "graph_chunks": np.arange(len(first)) + np.searchsorted(cuts, first),
+        "chunk_below": edge,
+        "chunk_of": chunk_of,
+        "chunk_rows": np.diff(chunk_first),
+        "local": local,
+    }
+
+
+def _target_rows(size: Int, program: Program, graph_groups: Int, graph_chunks: Int) -> tuple[Int, int]:
+    """First row of the targets of each group, of nodes of this size, and the rows of all that are there at a time: of
+    one node, or of all nodes of a graph whose children come in several chunks.
+    """
+    rows = sum((size**order for order in program.target_order.tolist()), np.zeros_like(size))
+    several = np.diff(graph_chunks) > 1
+    if not several.any():
+        return np.zeros_like(size), int(rows.max(initial=0))
+    start = starts(rows)
+    at = np.repeat(np.where(several, start[graph_groups[:-1]], -1), np.diff(graph_groups))
+    at = np.where(at < 0, 0, start[:-1] - at)
+    return at, int((at + rows).max())
 
 
 def build_layout(
@@ -115,25 +156,34 @@ def build_layout(
     small: Any = np.empty(0, dtype=np.int32)
     graph_nodes, node_order = _by_graph(nodes, graphs)
     graph_below, below_order = _by_graph(below, graphs)
-    local, graph_rows = _local(below, graph_below, below_order, order_in)
+    graph_groups, group_nodes, node_order = _groups(level, program, graph_nodes, node_order)
+    chunks = _chunks(below, graph_below, below_order, order_in)
+    group_size = nodes.size[node_order[group_nodes[:-1]]]
+    group_targets, target_rows = _target_rows(group_size, program, graph_groups, chunks["graph_chunks"])
+    child, stack = (np.concatenate([getattr(p, name) for p in sets]) for name in ("child", "stack"))
+    place_start = np.concatenate([a + p.start[:-1] for a, p in zip(first_place, sets, strict=False)])
+    if len(chunks["chunk_below"]) > len(graph_below):
+        parent = np.concatenate([p.parent + i * len(nodes) for i, p in enumerate(sets)])
+        by_chunk = np.lexsort((chunks["chunk_of"][child], parent))
+        child, stack, place_start = child[by_chunk], stack[by_chunk], place_start[by_chunk]
     every = np.arange(len(nodes) + 1)
     return Layout(
-        graph_nodes=graph_nodes,
+        graph_groups=graph_groups,
+        group_nodes=group_nodes,
         node_order=node_order,
-        graph_below=graph_below,
+        group_targets=group_targets,
+        target_rows=target_rows,
         below_order=below_order,
+        **chunks,
         size=nodes.size,
         rows=nodes.row_start(order_out),
         below_size=below.size,
         below_rows=below.row_start(order_in),
-        local=local,
-        graph_rows=graph_rows,
-        most=graph_rows.max(1, initial=0),
         centre=below.centre,
         pair_start=np.stack([a + np.searchsorted(p.parent, every) for a, p in zip(first, sets, strict=False)]),
-        child=np.concatenate([p.child for p in sets]),
-        stack=np.concatenate([p.stack for p in sets]),
-        place_start=np.concatenate([a + p.start[:-1] for a, p in zip(first_place, sets, strict=False)]),
+        child=child,
+        stack=stack,
+        place_start=place_start,
         place=np.concatenate([p.place for p in sets]).astype(np.int32),
         entry_start=np.stack(entry_start) if matrices else np.zeros((0, len(nodes) + 1), dtype=np.int64),
         entry_row=np.concatenate([small, *(r.row for r in matrices)]),
@@ -152,7 +202,7 @@ def build_layout(
 class Work(NamedTuple):
     """Working memory of one thread: the kernels allocate nothing.
 
-    Of a graph: the reductions ``x`` of its children and their ``table``, and where those of each order begin. Of a
+    Of a chunk of children: the reductions ``x`` and their ``table``, and where those of each order begin. Of a
     node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
     A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
     Then the indices of axes, and the pairs and ``places`` of their atoms that are laid out at a time, up to
@@ -175,8 +225,9 @@ class Work(NamedTuple):
 
 def work_lengths(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
     """Numbers of the reductions, the table and the targets from n to c channels, rounded up to lines of the cache."""
-    x, table = (int(level.most @ width) for width in (program.reduced_width, program.table_width))
-    targets = sum(level.largest**order for order in program.target_order.tolist())
+    most = level.chunk_rows.max(1, initial=0)
+    x, table = (int(most @ width) for width in (program.reduced_width, program.table_width))
+    targets = level.target_rows
     x, table, targets = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c))
     return x, table, targets
 

@@ -5,34 +5,35 @@ What they read of a plan are the records of a :class:`~ccn.engine.cpu.tape.Tape`
 
 from __future__ import annotations
 
+from ccn.engine.cpu.compiling import compiled, woven
 from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
 from ccn.engine.cpu.program import BY_MATRIX, BY_ONE, COLUMN, DIAGONAL, ENTRY, ROW, TRACE, Program
 from ccn.engine.cpu.strided import strided
 from ccn.engine.cpu.tape import INTEGER_BYTES, Address, Records, Tape, of_size
-from ccn.engine.cpu.vectors import compiled, fill, get, inlined, integer, put
+from ccn.engine.cpu.vectors import fill, get, integer, put
 
 __all__ = ["begin", "combine", "invariants", "quantities", "reduce", "reserve"]
 
 
-@inlined
-def reserve(program: Program, level: Layout, graph: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
-    """Note where the reductions of a graph, all zero, and its table begin; returns their lengths."""
+@woven
+def reserve(program: Program, level: Layout, chunk: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
+    """Note where the reductions of a chunk, all zero, and its table begin; returns their lengths."""
     x = table = 0
     for g in range(program.order_in + 1):
         put(w.x_start, g, x)
         put(w.table_start, g, table)
-        x += level.graph_rows[g, graph] * program.reduced_width[g] * n
-        table += level.graph_rows[g, graph] * program.table_width[g] * c
+        x += level.chunk_rows[g, chunk] * program.reduced_width[g] * n
+        table += level.chunk_rows[g, chunk] * program.table_width[g] * c
     fill(w.x, 0, x, one - one)
     return x, table
 
 
-@inlined
-def reduce(back: bool, tape: Tape, level: Layout, graph: int, f: Address, n: int, w: Work, one: float) -> None:
-    """From F to the reductions of the children of a graph, which are zero before; or, added, back."""
+@woven
+def reduce(back: bool, tape: Tape, level: Layout, chunk: int, f: Address, n: int, w: Work, one: float) -> None:
+    """From F to the reductions of the children of a chunk, which are zero before; or, added, back."""
     width, every = tape.reductions.width, tape.reductions.every
     axes = (width // INTEGER_BYTES - 6) // 2
-    for at in range(level.graph_below[graph], level.graph_below[graph + 1]):
+    for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
         node = level.below_order[at]
         m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * n
         record = of_size(tape.reductions, m)
@@ -72,10 +73,9 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
                 put(q, place, get(q, place, one) + get(values, start + stride * level.entry[e], one))
 
 
-@inlined
-def begin(program: Program, tape: Tape, level: Layout, node: int, values: Address, w: Work, one: float) -> None:
-    """Make the targets of a node zero, and note where its quantities of A begin, and which A are not zero."""
-    fill(w.targets, 0, integer(of_size(tape.length, level.size[node]), 0), one - one)
+@woven
+def begin(program: Program, level: Layout, node: int, values: Address, w: Work, one: float) -> None:
+    """Note where the quantities of A of a node begin, and which A are not zero."""
     for s in range(len(program.sections)):
         order = QUANTITY_ORDERS[program.sections[s, 0]]
         put(w.section_start, s + 1, level.section[s] + level.quantity_rows[order, node])
@@ -89,12 +89,21 @@ def begin(program: Program, tape: Tape, level: Layout, node: int, values: Addres
         put(w.live, channel, live)
 
 
-@inlined
+@woven
 def combine(
-    back: bool, tape: Tape, level: Layout, values: Address, node: int, q: Address, c: int, w: Work, one: float
+    back: bool,
+    tape: Tape,
+    level: Layout,
+    values: Address,
+    node: int,
+    q: Address,
+    targets: Address,
+    c: int,
+    w: Work,
+    one: float,
 ) -> None:
     """The targets other than the output into the output, which is the first, with A; or back."""
-    targets, m = w.targets, level.size[node]
+    m = level.size[node]
     width, every = tape.targets.width, tape.targets.every
     n = (width // INTEGER_BYTES - 8) // 3
     record = of_size(tape.targets, m)
@@ -142,7 +151,7 @@ def combine(
                 strided(targets, i, step, targets, j, jump, axes, m, c, weight, w.indices)
 
 
-@inlined
+@woven
 def invariants(
     back: bool,
     records: Records,

@@ -7,8 +7,9 @@ on arrays whose elements are rows of channels; the gradient of a step is the ste
 
 from __future__ import annotations
 
+from ccn.engine.cpu.compiling import compiled, inlined
 from ccn.engine.cpu.tape import Address
-from ccn.engine.cpu.vectors import add, compiled, inlined, integer, no_inline, put, total
+from ccn.engine.cpu.vectors import add, integer, no_inline, put, total
 
 __all__ = ["strided"]
 

@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ccn.engine.cpu.compiling import inlined
 from ccn.engine.cpu.program import BY_MULTIPLYING, Program, invariant_masks, program
-from ccn.engine.cpu.vectors import inlined, integer
+from ccn.engine.cpu.vectors import integer
 from ccn.engine.plan import Plan
 from ccn.graphs.ragged import Int, starts
 

@@ -7,117 +7,31 @@ pass on. The kind of number is that of an argument ``like`` or of a weight.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import numba
 from llvmlite import ir
-from numba.core import cgutils, event, types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ccn.files import cache_folder, private_folder
+from ccn.engine.cpu.compiling import compiled, inlined
 
 __all__ = [
     "add",
-    "compiled",
     "copy",
     "fill",
     "finish",
     "get",
-    "inlined",
     "integer",
     "keep",
-    "kept_kernels",
     "multiply",
     "multiply_transposed",
     "no_inline",
     "put",
     "total",
-    "when_compiling",
 ]
 
 _FUSED = ("contract",)  # a product and a sum may become one instruction
-_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy", "fastmath": {"contract"}}
-
-
-@cache
-def _folder() -> str:
-    """Where compiled code is kept, under a name that stands for all the code that it is made of.
-
-    Numba itself looks at the module of a function only, and not at those that it calls into. Its own setting,
-    ``NUMBA_CACHE_DIR``, comes first. Since Numba unpickles what it reads, the folder must be private.
-    """
-    digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    base = Path(numba.config.CACHE_DIR or cache_folder())
-    return str(private_folder(base / "kernels" / digest.hexdigest()))
-
-
-def kept_kernels() -> bool:
-    """Whether compiled code is on disk, from an earlier use on this machine."""
-    return any(Path(_folder()).rglob("*.nbi"))
-
-
-@contextmanager
-def when_compiling(tell: Callable[[], None]) -> Iterator[None]:
-    """Call a function at the first kernel that is compiled, not read from disk, while the block runs."""
-
-    class First(event.Listener):  # type: ignore[misc]
-        told = False
-
-        def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
-                tell()
-
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", First()):
-        yield
-
-
-def compiled(f: Callable[..., Any]) -> Any:
-    """Compile when first called, without reference counts, and keep the result on disk where that is possible."""
-    given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = _folder()
-    try:
-        return _tolerant(numba.njit(cache=True, forceinline=False, **_OPTIONS)(f))
-    except RuntimeError:  # no folder that can be written to
-        return numba.njit(forceinline=False, **_OPTIONS)(f)
-    finally:
-        numba.config.CACHE_DIR = given
-
-
-def _tolerant(made: Any) -> Any:
-    """The same function; where its code cannot be kept, or was damaged, it is compiled instead of an error."""
-    kept = made._cache
-    load, save = kept.load_overload, kept.save_overload
-
-    def loaded(*of: Any) -> Any:
-        try:
-            return load(*of)
-        except Exception:  # of pickle: any
-            with suppress(OSError):
-                kept.flush()
-            return None
-
-    def saved(*of: Any) -> None:
-        with suppress(OSError):
-            save(*of)
-
-    kept.load_overload, kept.save_overload = loaded, saved
-    return made
-
-
-def inlined(f: Callable[..., Any]) -> Any:
-    """Compile into its callers: many arrays are cheap to share and dear to pass on."""
-    return numba.njit(forceinline=True, **_OPTIONS)(f)
 
 
 def _emitted(f: Callable[..., Any]) -> Any:
@@ -179,11 +93,14 @@ def put(typing: Any, address: Any, place: Any, value: Any) -> Any:
     return types.void(types.intp, types.intp, value), code
 
 
-@inlined
-def integer(address: int, place: int) -> int:
+@_emitted
+def integer(typing: Any, address: Any, place: Any) -> Any:
     """The integer at a place."""
-    value: int = get(address, place, place)
-    return value
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_pointer(builder, context.get_value_type(types.intp), args[0], args[1]))
+
+    return types.intp(types.intp, types.intp), code
 
 
 def _adder(lanes: int) -> Any:

@@ -1,10 +1,10 @@
 """The kernel of a covariant network without learned weights: which kinds of parts two graphs have in common.
 
 The vertices begin with their labels, hashed. At every level of the closed neighbourhood scheme a covariant network
-of order k promotes, stacks, multiplies by A, contracts and mixes with fixed integer weights; its nonlinearity is a
-hash. All numbers are integers smaller than 2^53, so every sum in float64 is exact, whatever the numbering of the
-vertices. Two parts are of one *kind* if all their invariants agree: different values have different hashes, and a kind
-stands for a part as order k sees it. (At order 0 without A a kind would be a Weisfeiler-Lehman label.)
+of order k promotes, stacks, multiplies by A, contracts and mixes over integers, exactly
+(:mod:`ccn.methods.kernels.integers`). Two parts are of one *kind* if all their invariants agree: different values have
+different hashes, and a kind stands for a part as order k sees it. (At order 0 without A a kind would be a
+Weisfeiler-Lehman label.)
 
 With ``c_g(t)`` the number of parts of kind t in the graph g, over all levels (or 1 if there are any, since what matters
 may be that a part occurs at all, such as one that makes a molecule toxic), the kernel is the share of parts in common,
@@ -24,9 +24,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from ccn.errors import GraphError
 from ccn.graphs.adjacency import EdgeFeatures, Weights
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import starts
@@ -44,26 +42,17 @@ from ccn.methods.kernels.bags import (
     unary,
     vertex_names,
 )
+from ccn.methods.kernels.integers import code, draw_integers, hash_of
 from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
 from ccn.models import CCN
 
-__all__ = ["PartKinds", "PartShares", "kinds", "part_bags"]
+__all__ = ["PartKinds", "PartShares", "kinds", "part_bags", "part_kinds"]
+
+_TOGETHER = 1_024  # graphs compared with all others at a time
 
 _CHANNELS = 8  # of eight bits each: different entries agree in all of them with probability 2^-64
 _BITS = 8
 _EDGE_BITS = 4  # entries of A are small, for sums to stay exact
-
-
-def _code(names: Names) -> Floats:
-    """Names as integers from 1 to 2^bits."""
-    return (mix(names) >> np.uint64(64 - _BITS)).astype(np.float64) + 1
-
-
-def _hash(x: Tensor) -> Tensor:
-    """The nonlinearity."""
-    if len(x) and float(x.max()) >= 2**53:
-        raise GraphError("parts are too large for sums to be exact; give the kernel fewer levels or a lower order")
-    return torch.from_numpy(_code(x.numpy().astype(np.uint64)))
 
 
 @lru_cache(maxsize=8)
@@ -77,15 +66,12 @@ def _network(order: int, levels: int, labels: bool) -> CCN:
             levels=levels,
             channels=_CHANNELS,
             own=True,
-            nonlinearity=_hash,
+            nonlinearity=hash_of(_BITS),
             adjacency_channels=a,
         ).double()
     with torch.no_grad():
         made.embedding.weight.copy_(torch.eye(_CHANNELS))
-        for i, layer in enumerate(made.layers):
-            for j, weight in enumerate((layer.weight, layer.bias)):
-                drawn = _code(name(i, j, np.arange(weight.numel())))
-                weight.copy_(torch.from_numpy(drawn).view(weight.shape))
+    draw_integers(made.layers, _BITS)
     return made
 
 
@@ -96,7 +82,7 @@ def _hashed(graphs: Pack, labels: bool) -> Pack:
     u, v, once = edges(graphs)
     graph, label = graph_of(graphs)[u], vertex_names(graphs)
     pairs = np.stack([u, v], axis=1) - starts(graphs.sizes)[graph, None]
-    features = np.stack([_code(name(c, label)) for c in range(_CHANNELS)], axis=1)
+    features = np.stack([code(name(c, label), _BITS) for c in range(_CHANNELS)], axis=1)
     entries = None
     if labels:
         entries = (mix(edge_names(graphs)[once]) >> np.uint64(64 - _EDGE_BITS)).astype(np.float64)[:, None] + 1
@@ -186,31 +172,40 @@ class PartShares(Kernel[list[list[Bag]]]):
     def compare(self, a: list[list[Bag]], b: list[list[Bag]]) -> Floats:
         total = np.zeros((a[0][0].graphs, b[0][0].graphs))
         for left_view, right_view in zip(a, b, strict=True):
-            both, either = np.zeros_like(total), np.zeros_like(total)
-            for level, bags in enumerate(zip(left_view, right_view, strict=True)):
-                left, right = matrices(*bags)
-                both += (left @ right.T).toarray()
-                either += left.sum(axis=1)[:, None] + right.sum(axis=1)
-                if level:
-                    total += both / np.maximum(either - both, 1)
-        return total / (self.levels * len(a))
+            levels = [matrices(*bags) for bags in zip(left_view, right_view, strict=True)]
+            across = [right.T.tocsr() for _, right in levels]
+            for start in range(0, len(total), _TOGETHER):  # so that what is sparse stays small
+                rows = slice(start, start + _TOGETHER)
+                some = total[rows]
+                both, either = np.zeros_like(some), np.zeros_like(some)
+                for level, ((left, right), turned) in enumerate(zip(levels, across, strict=True)):
+                    both += (left[rows] @ turned).toarray()
+                    either += left[rows].sum(axis=1)[:, None] + right.sum(axis=1)
+                    if level:
+                        some += both / np.maximum(either - both, 1)
+        total /= self.levels * len(a)
+        return total
 
     def squares(self, a: list[list[Bag]]) -> Floats:
         return np.ones(a[0][0].graphs)
 
 
-def part_bags(graphs: Pack, order: int, levels: int) -> list[Bag]:
-    """For every level 0..levels how often each kind of part occurs in each graph, by the labels of edges too if any.
+def part_kinds(graphs: Pack, order: int, levels: int) -> list[Names]:
+    """(vertices,) for every level 0..levels the kind of each vertex's part, by the labels of edges too if any.
 
     Kept as long as the pack is, since several methods may read the same graphs.
     """
-    kept = _BAGS.setdefault(graphs, {})
+    kept = _KINDS.setdefault(graphs, {})
     if len(kept.get(order, ())) <= levels:
         labels = "edge_features" in graphs.arrays and not graphs.directed
-        found = kinds(graphs, order, max(levels, _LEVELS), edge_labels=labels)
-        kept[order] = [tally(graph_of(graphs), keys, len(graphs)) for keys in found]
+        kept[order] = kinds(graphs, order, max(levels, _LEVELS), edge_labels=labels)
     return kept[order][: levels + 1]
 
 
-_LEVELS = 3  # that are counted at once
-_BAGS: WeakKeyDictionary[Pack, dict[int, list[Bag]]] = WeakKeyDictionary()
+def part_bags(graphs: Pack, order: int, levels: int) -> list[Bag]:
+    """For every level 0..levels how often each kind of part occurs in each graph."""
+    return [tally(graph_of(graphs), keys, len(graphs)) for keys in part_kinds(graphs, order, levels)]
+
+
+_LEVELS = 3  # that are hashed at once
+_KINDS: WeakKeyDictionary[Pack, dict[int, list[Names]]] = WeakKeyDictionary()
