@@ -253,8 +253,8 @@ def _json(found: Dataset) -> dict[str, Any]:
         "note": found.note,
         "options": dict(found.options),
         "target_statistics": _targets(found) if found.task == "regression" else [],
-        "dropped": [asdict(r) for r in found.dropped],
-        "noted": [asdict(r) for r in found.noted],
+        "dropped": [vars(r) for r in found.dropped],
+        "noted": [vars(r) for r in found.noted],
     }
 
 

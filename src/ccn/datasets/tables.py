@@ -378,7 +378,7 @@ def _header(path: Path, first: Sequence[str], fault: str, header: bool | None) -
 
 def _row(number: int, cells: list[str], width: int, odd: bool = False, fault: str = "") -> Row:
     note = "not UTF-8: read as Windows-1252" if odd else ""
-    if not fault and not any(cell.strip() for cell in cells):
+    if not fault and (not cells or not any(cell.strip() for cell in cells)):
         return Row(number, [""] * width, fault=EMPTY)
     if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
         cells = cells[:width]
