@@ -2,8 +2,9 @@
 
 import html
 import os
+import shutil
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,22 @@ def report_text() -> Callable[[Path], str]:
         return html.unescape("\n".join(str(b) for s in sections for b in s.blocks if isinstance(b, Markup)))
 
     return text
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Debian's chromium; its tests are skipped without it, or fail where CCN_TEST_BROWSER asks for them."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sync_playwright = None
+    if sync_playwright is None or found is None:
+        what = "Playwright" if sync_playwright is None else "chromium"
+        (pytest.fail if os.environ.get("CCN_TEST_BROWSER") else pytest.skip)(
+            f"no {what}: make test-browser installs it"
+        )
+    with sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield made
+        made.close()

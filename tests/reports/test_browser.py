@@ -4,9 +4,7 @@ dark, on a phone and on paper. ``make test-browser`` installs what they need; wi
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +16,9 @@ from ccn.reports.gallery import gallery
 from ccn.reports.report import write_comparison, write_report
 from ccn.reports.run import Run
 
-NEEDED = bool(os.environ.get("CCN_TEST_BROWSER"))  # else they are skipped where there is no browser
 Make = Callable[..., Run]
 WIDTHS = (1280, 390)
+COLOURS = (Path(__file__).parents[1] / "colours.js").read_text(encoding="utf-8")
 pytestmark = pytest.mark.slow
 
 LOOK = """() => {
@@ -46,18 +44,9 @@ LOOK = """() => {
   return faults;
 }"""
 
-CONTRAST = """() => {
-  const parts = text => (text.match(/[0-9.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(x => x / 255)
-    .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = one => {
-    for (let at = one; at; at = at.parentElement) {
-      const colour = parts(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
+CONTRAST = (
+    f"() => {{{COLOURS}"
+    """
   const faults = [];
   const text = "h1, h2, h3, p, li, th, td:not(.drawing), figcaption span, a, summary, .plot svg text";
   for (const one of document.querySelectorAll(text)) {
@@ -70,22 +59,7 @@ CONTRAST = """() => {
   }
   return faults;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        sync_playwright = None
-    if sync_playwright is None or found is None:
-        what = "Playwright" if sync_playwright is None else "chromium"
-        (pytest.fail if NEEDED else pytest.skip)(f"no {what}: make test-browser installs it")
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield made
-        made.close()
+)
 
 
 @pytest.fixture(scope="module")

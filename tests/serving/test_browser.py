@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-NEEDED = bool(os.environ.get("CCN_TEST_BROWSER"))  # else they are skipped where there is no browser
 EDITOR = Path(__file__).parents[2] / "src" / "ccn" / "serving" / "editor" / "openchemlib.js"
+COLOURS = (Path(__file__).parents[1] / "colours.js").read_text(encoding="utf-8")
 pytestmark = pytest.mark.slow
 
 OVERFLOW = """() => {
@@ -29,18 +27,9 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, select, textar
   .filter(one => !(one.textContent.trim() || one.getAttribute("aria-label") || one.hasAttribute("alt")
     || (one.labels && one.labels.length)))
   .map(one => one.outerHTML.slice(0, 100))"""
-CONTRAST = """() => {
-  const parts = text => (text.match(/[0-9.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(x => x / 255)
-    .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = one => {
-    for (let at = one; at; at = at.parentElement) {
-      const colour = parts(getComputedStyle(at).backgroundColor);
-      if (colour.length === 3 || colour[3] > 0) return colour;
-    }
-    return [255, 255, 255];
-  };
+CONTRAST = (
+    f"() => {{{COLOURS}"
+    """
   const text = "h1, h2, h3, h4, p, label, legend, summary, button, .badge, .name, .big, figcaption, a";
   return [...document.querySelectorAll(text)]
     .filter(one => one.textContent.trim() && one.checkVisibility() && !one.disabled && !one.matches(".skip"))
@@ -49,22 +38,7 @@ CONTRAST = """() => {
       return (a + 0.05) / (b + 0.05) < 4.5;
     }).map(one => one.textContent.slice(0, 40));
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        sync_playwright = None
-    if sync_playwright is None or found is None:
-        what = "Playwright" if sync_playwright is None else "chromium"
-        (pytest.fail if NEEDED else pytest.skip)(f"no {what}: make test-browser installs it")
-    with sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield made
-        made.close()
+)
 
 
 @pytest.fixture

@@ -365,7 +365,11 @@ def _add_state(app: FastAPI, metrics: Metrics) -> None:
 def _add_page(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
-        return HTMLResponse(_files()["/static/index.html"][0])
+        files = _files()
+        text = files["/static/index.html"][0]
+        if "/editor/openchemlib.js" in files:
+            text = text.replace(b'id="draw" hidden', b'id="draw"')
+        return HTMLResponse(text)
 
     @app.api_route("/{folder}/{name}", methods=["GET", "HEAD"], include_in_schema=False)
     async def file(folder: str, name: str) -> Response:

@@ -1,4 +1,4 @@
-// The molecule editor (OpenChemLib), if the server has it: make editor fetches it.
+// The molecule editor (OpenChemLib). The server shows its button where make editor has fetched it.
 
 import { byId } from "./dom.js";
 
@@ -17,11 +17,8 @@ async function open() {
   }
 }
 
-export async function editor(add) {
-  let there = false;
-  try { there = (await fetch(AT, { method: "HEAD" })).ok; } catch { /* without it */ }
-  if (!there) return;
-  byId("draw").hidden = false;
+export function editor(add) {
+  if (byId("draw").hidden) return;
   byId("draw").addEventListener("click", open);
   byId("close-editor").addEventListener("click", () => { byId("editor").hidden = true; byId("draw").focus(); });
   byId("add").addEventListener("click", () => {
