@@ -21,6 +21,8 @@ def test_an_unavailable_device_or_precision_is_named(monkeypatch: pytest.MonkeyP
         Machine(precision="7-true").check()
     with pytest.raises(ConfigurationError, match=r"^devices=-1: "):
         Machine(devices=-1).check()
+    with pytest.raises(ConfigurationError, match="ddp_spawn"):
+        Machine(strategy="ddp_spawn").check()
     assert torch_device("auto") == torch.device("cpu")
 
 

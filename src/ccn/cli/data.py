@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App
 
-from ccn.cli.options import ALL_SECTIONS, Flag, Json, Output, flags_of, given
+from ccn.cli.options import Flag, Json, Output
 from ccn.cli.show import console, print_json, printable, table
+from ccn.cli.sources import SourceFlags, read
 
 if TYPE_CHECKING:
     from ccn.datasets import Dataset
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["data"]
 
 _MOST_TARGETS = 30
-_SECTIONS = {name: ALL_SECTIONS[name] for name in ("data", "features")}
-if TYPE_CHECKING:
-    _Flags = Any
-else:
-    _Flags = flags_of(_SECTIONS, without=("class_weight", "replicates", "vertices"), consume_multiple=True)
 
 data = App(name="data", help="List data sets, describe one or a file, fetch one, find activity cliffs.")
 
@@ -107,7 +103,7 @@ def info(
     output: Annotated[Path | None, Output] = None,
     html: Path | None = None,
     json: Json = False,
-    flags: _Flags | None = None,
+    flags: SourceFlags | None = None,
 ) -> None:
     """Describe a data set or a file: statistics, invalid rows, a picture of a few graphs.
 
@@ -125,19 +121,17 @@ def info(
         html: Also write a page to this file: molecules, the distribution of each target, repeated molecules whose
             targets disagree, salts, and cliffs. Its figures are written to figures/ beside it.
     """
-    from ccn.datasets import load
     from ccn.datasets.dataset import summary
     from ccn.datasets.pictures import draw, sketch, spread
-    from ccn.runs.config import with_none
+    from ccn.errors import ConfigurationError
 
-    named = given(_SECTIONS, flags)
-    features = named.get("features", {})
-    options = {**named.get("data", {}), "features": features.pop("molecules", None), "energies": energies, **features}
-    found = load(source, **{key: value for key, value in with_none(source, options).items() if value is not None})
+    if graphs < 0:
+        raise ConfigurationError(f"--graphs {graphs}: give 0 for none, or more")
+    found = read(source, flags, energies=energies)
     picture = dropped = None
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        picture = draw(found, spread(found, max(1, graphs)), output / f"{found.name}.png")
+        picture = draw(found, spread(found, graphs or 1), output / f"{found.name}.png")
     if found.dropped or found.noted:
         dropped = found.write_dropped((output or Path()) / "dropped.csv")
     if html is not None:
@@ -172,7 +166,7 @@ def cliffs(
     apart: float | None = None,
     most: int = 10,
     json: Json = False,
-    flags: _Flags | None = None,
+    flags: SourceFlags | None = None,
 ) -> None:
     """Find activity cliffs: similar molecules whose values differ strongly, with the differences marked on both.
 
@@ -188,19 +182,16 @@ def cliffs(
         apart: Least difference of a pair; by default one standard deviation, or another class.
         most: Number of pairs.
     """
-    from ccn.datasets import load
     from ccn.errors import ConfigurationError
     from ccn.explain.neighbours import cliffs as found_in
     from ccn.explain.writing import cliffs_page
     from ccn.files import write_atomically
-    from ccn.runs.config import with_none
 
     if output is not None and output.suffix.lower() != ".html":
         raise ConfigurationError(f"{output}: cliffs are drawn on an .html page; rename the output")
     if most < 1:
         raise ConfigurationError(f"--most {most}: give at least 1")
-    options = given(_SECTIONS, flags).get("data", {})
-    found = load(source, **{key: v for key, v in with_none(source, options).items() if v is not None})
+    found = read(source, flags)
     if found.smiles is None or not found.target_names:
         raise ConfigurationError(f"{source}: cliffs need molecules with a target; name it with --target")
     name, names = found.target_names[0], [str(c) for c in found.classes]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-from ccn.cli.options import ALL_SECTIONS, Json, Output, Quiet, flags_of, given
+from ccn.cli.options import Json, Output, Quiet
+from ccn.cli.sources import SourceFlags, read
 
 __all__ = ["expressivity"]
-
-_SECTIONS = {name: ALL_SECTIONS[name] for name in ("data", "features")}
-if TYPE_CHECKING:
-    _Flags = Any
-else:
-    _Flags = flags_of(_SECTIONS, without=("class_weight", "replicates", "vertices"), consume_multiple=True)
 
 
 def expressivity(
@@ -26,7 +21,7 @@ def expressivity(
     output: Annotated[Path | None, Output] = None,
     quiet: Quiet = False,
     json: Json = False,
-    flags: _Flags | None = None,
+    flags: SourceFlags | None = None,
 ) -> None:
     """Find graphs that look alike to message passing or to covariant networks, and the error that this makes certain.
 
@@ -46,27 +41,19 @@ def expressivity(
         output: File to write: .html for a page with drawn pairs, .csv for a line per graph that looks like another.
     """
     from ccn.cli.show import print_json, say, table
-    from ccn.datasets import load, options_of
     from ccn.errors import ConfigurationError
     from ccn.expressivity import alike
     from ccn.files import write_atomically
     from ccn.progress import progress
     from ccn.reports.expressivity import as_csv, counts, floors, plain
     from ccn.reports.report import write_expressivity_page
-    from ccn.runs.config import with_none
 
     if order < 1 or (levels is not None and levels < 1):
         raise ConfigurationError(f"--order {order} --levels {levels}: give at least 1")
     suffix = "" if output is None else output.suffix.lower()
     if suffix not in ("", ".html", ".csv"):
         raise ConfigurationError(f"{output}: give a file that ends in .html or .csv")
-    named = given(_SECTIONS, flags)
-    features = named.get("features", {})
-    options = {**named.get("data", {}), "features": features.pop("molecules", None), **features}
-    options = {key: value for key, value in with_none(source, options).items() if value is not None}
-    if "target_columns" in options and "target_columns" not in options_of(source):
-        options["targets"] = list(options.pop("target_columns"))
-    data = load(source, **options)
+    data = read(source, flags)
     with progress("comparing", unit="groups", shown=not (quiet or json)) as update:
         found = alike(data.pack, range(1, order + 1), levels, lambda done, total: update(done))
     if json:

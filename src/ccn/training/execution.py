@@ -32,7 +32,7 @@ class Machine(Checked):
     device: str = setting("cpu", "cpu, cuda, mps or auto.")
     devices: int = setting(1, "Processes per node.", least=-1)
     nodes: int = setting(1, "Number of nodes.", least=1)
-    strategy: str = setting("auto", "Distributed strategy: auto, ddp, ddp_spawn.")
+    strategy: str = setting("auto", "Distributed strategy: auto or ddp.")
     precision: str = setting("32-true", "32-true, 64-true, bf16-mixed or 16-mixed.")
 
     def check(self) -> Fabric:
@@ -40,6 +40,8 @@ class Machine(Checked):
         import lightning_fabric
 
         _check_device(self.device)
+        if self.strategy.endswith(("_spawn", "_fork", "_notebook")):
+            raise ConfigurationError(f"strategy={self.strategy!r}: a fit cannot continue in such processes; use ddp")
         try:
             return lightning_fabric.Fabric(
                 accelerator=self.device,
