@@ -92,7 +92,8 @@ def test_rows_with_bounds_alone_are_for_the_networks_and_never_held_out(monkeypa
     np.testing.assert_array_equal(np.sort(np.concatenate([part.validation for part in folds])), exact)
 
 
-def test_networks_that_promise_nothing_are_left_out_early(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_that_do_not_help_are_left_out_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    smiles = ["C" * n + end for n in range(1, 61) for end in ("O", "N", "Cl", "")]
     seen: list[str] = []
 
     def spy(method: Method, given: Examples, execution: Execution, **how: Any) -> Any:
@@ -101,7 +102,7 @@ def test_networks_that_promise_nothing_are_left_out_early(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("ccn.methods.fits.fit", spy)
     options = {"methods": ("gp", "ccn"), "folds": 4, "settings": TINY | {"learning_rate": 1e-9}}
-    model = ccn.CCNRegressor(method="auto", options=options).fit(SMILES, Y).model_
+    model = ccn.CCNRegressor(method="auto", options=options).fit(smiles, [float(len(s)) for s in smiles]).model_
     board = {row["method"]: row for row in model.about["leaderboard"]}
     assert board["ccn"]["folds"] == "2 of 4"
     assert board["ccn"]["weight"] == 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ccn.learning.task import Task
-from ccn.methods.weighing import fit_weights
+from ccn.methods.weighing import fit_weights, held_out_loss
 
 
 def test_weights_are_those_of_the_better_member() -> None:
@@ -38,3 +38,14 @@ def test_few_rows_leave_weights_nearly_equal() -> None:
     y = rng.normal(size=(4, 1))
     w, _ = fit_weights(Task("regression", ("y",)), np.stack([y, rng.normal(size=y.shape)]), y)
     assert abs(w[0] - w[1]) < 0.4
+
+
+def test_a_member_of_noise_costs_on_rows_that_its_weight_was_not_fitted_on() -> None:
+    rng = np.random.default_rng(2)
+    y = rng.normal(size=(300, 1))
+    task, good = Task("regression", ("y",)), y + 0.5 * rng.normal(size=y.shape)
+    other, noise = y + 0.5 * rng.normal(size=y.shape), rng.normal(size=y.shape)
+    alone = held_out_loss(task, good[None], y)
+    assert held_out_loss(task, np.stack([good, other]), y) < alone < held_out_loss(task, np.stack([good, noise]), y)
+    y[::3] = np.nan  # missing targets do not count
+    assert held_out_loss(task, np.stack([good, other]), y) == pytest.approx(alone, rel=0.5)

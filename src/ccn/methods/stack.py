@@ -10,8 +10,8 @@ that minimise the loss of z, drawn towards equal weights by as much as a few row
 is dropped. What is kept is, for networks, the models of all folds, whose mean is an ensemble; other members are fitted
 once more on all rows.
 
-Networks take most of the time, and on many data sets carry little. So they are fitted on the first folds alone at
-first, and left out if, by the rows of these folds, they hardly change the prediction.
+Networks take most of the time, and add nothing on many data sets. So they are fitted on the first folds alone at
+first, and left out unless, by the rows of these folds, the others predict better with them than without.
 
 The figures of the leaderboard, the metrics and the intervals come from out-of-fold predictions; those of the stack with
 weights of the other folds. So every row serves to fit and to judge, and none for both.
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -49,7 +50,7 @@ from ccn.methods.network import NetworkMethod
 from ccn.methods.registry import fitted_class, make_method
 from ccn.methods.target_scale import choose_shapes, quick_columns
 from ccn.methods.trees import WHOLE
-from ccn.methods.weighing import choose_weights, combined, fit_weights, margins, values_of
+from ccn.methods.weighing import choose_weights, combined, fit_weights, held_out_loss, margins, values_of
 from ccn.training.execution import Execution
 from ccn.training.recipe import Recipe, recipe
 
@@ -63,12 +64,12 @@ class _Plan(NamedTuple):
 
     Attributes:
         folds: their number.
-        probed: folds by which it is decided whether networks are fitted on the others.
+        probed: rows, of the first folds, by which it is decided whether networks are fitted on the other folds.
         members: for each the options of its method.
     """
 
     folds: int
-    probed: int
+    probed: float
     members: Mapping[str, Mapping[str, Any]]
 
 
@@ -86,13 +87,11 @@ _LIGHT: dict[str, Any] = {
 _CLASSES = {"epochs": 12}  # classification overfits quickly
 _PLANS: dict[Budget, _Plan] = {
     "fast": _Plan(
-        3, 1, {"trees": {"runs": 1}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15, "least_steps": 200}}}
+        3, 100, {"trees": {}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "epochs": 15, "least_steps": 200}}}
     ),
-    "normal": _Plan(5, 2, {"trees": {}, "gp": {}, _NETWORK: {"settings": _LIGHT}}),
-    "best": _Plan(10, 10, {"trees": {"runs": 5}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "members": 2}}}),
+    "normal": _Plan(5, 100, {"trees": {}, "gp": {}, _NETWORK: {"settings": _LIGHT}}),
+    "best": _Plan(10, inf, {"trees": {"runs": 6}, "gp": {}, _NETWORK: {"settings": {**_LIGHT, "members": 2}}}),
 }
-_PROMISING = 0.1  # of what the members move the prediction, below which a network is not fitted on the other folds
-_IN_FOLDS: dict[str, dict[str, Any]] = {"trees": {"runs": 1}}  # options of fits that only serve to weigh
 
 
 @dataclass(frozen=True)
@@ -314,18 +313,18 @@ class Stack(Method):
         """The models of all members and folds, and for each member (rows, columns) what they predict of the rows that
         they were not fitted on.
 
-        Networks that promise little are fitted on the first folds alone; their predictions of the other rows are NaN.
+        Networks that do not help are fitted on the first folds alone; their predictions of the other rows are NaN.
         """
-        probed = min(len(folds), _PLANS[self.budget].probed)
         dear = [name for name, method in methods.items() if isinstance(method, NetworkMethod)]
-        if len(dear) == len(methods):
-            probed = len(folds)
+        cheap = [name for name in methods if name not in dear]
+        count = np.cumsum([len(part.validation) for part in folds])
+        probed = int((count < _PLANS[self.budget].probed).sum()) + 1 if cheap else len(folds)
         done: dict[tuple[str, int | None], Model] = {}
         each: dict[str, Floats] = {}
 
         def fit_on(names: Collection[str], numbers: Collection[int]) -> list[Job]:
             parts = [replace(examples, split=part) for part in folds]
-            return [Job(n, i, parts[i], replace(methods[n], **_IN_FOLDS.get(n, {}))) for n in names for i in numbers]
+            return [Job(name, i, parts[i], methods[name]) for name in names for i in numbers]
 
         def add(jobs: Sequence[Job]) -> None:
             done.update(fit_all(jobs, execution, self.processes))
@@ -335,15 +334,16 @@ class Stack(Method):
                 out = each.setdefault(job.name, np.full((len(rows), found.shape[1]), np.nan))
                 out[np.searchsorted(rows, held)] = found
 
-        add(fit_on([name for name in methods if name not in dear], range(len(folds))) + fit_on(dear, range(probed)))
-        left = range(probed, len(folds))
-        if dear and left:
+        add(fit_on(cheap, range(len(folds))) + fit_on(dear, range(len(folds))[:probed]))
+        if dear and probed < len(folds):
             few = np.isin(rows, np.concatenate([part.validation for part in folds[:probed]]))
-            z = np.stack([margins(task, each[name][few]) for name in methods])
-            weights, _ = fit_weights(task, z, task.encode(examples.targets[rows[few]]))
-            moved = weights * z.std(axis=1).mean(axis=1)  # a member that is constant changes nothing at any weight
-            enough = dict(zip(methods, moved >= _PROMISING * moved.sum(), strict=True))
-            add(fit_on([name for name in dear if enough[name]], left))
+            y = task.encode(examples.targets[rows[few]])
+
+            def loss(*names: str) -> float:
+                return held_out_loss(task, np.stack([margins(task, each[name][few]) for name in names]), y)
+
+            without = loss(*cheap)
+            add(fit_on([name for name in dear if loss(*cheap, name) < without], range(probed, len(folds))))
         return done, {name: each[name] for name in methods}
 
     def _folds(self, examples: Examples, rows: Int, bounded: Int) -> list[Split]:

@@ -226,21 +226,22 @@ class FittedTrees(Fitted):
 class BoostedTrees(Method):
     """Boosted trees of LightGBM.
 
-    Each tree reads a tenth of the columns and seven tenths of the rows, which suits many columns and few rows. The
-    number and size of trees grow with the rows; nothing is chosen.
+    Each tree reads seven tenths of the rows and a tenth of the columns, or, in every second run, three tenths of them
+    with thresholds that are drawn: such trees err elsewhere, and their mean is better than either on most tasks. The
+    number of trees grows with the rows; nothing is chosen.
 
     Attributes:
         trees: of each run; by default 400 for a thousand rows, and more for more.
-        leaves: of a tree at most; by default 15, and 31 above 2,000 rows.
+        leaves: of a tree at most.
         learning_rate: of boosting.
         runs: runs of boosting with other draws of rows and columns, of which the mean is taken.
         depth: levels of kinds of parts that are counted.
     """
 
     trees: int | None = None
-    leaves: int | None = None
+    leaves: int = 31
     learning_rate: float = 0.03
-    runs: int = 3
+    runs: int = 2
     depth: int = 2
 
     fitted = FittedTrees
@@ -272,7 +273,7 @@ class BoostedTrees(Method):
         return Outcome(FittedTrees(task, inputs, columns, made, self.runs), [{"trees": count}])
 
     def _boost(self, x: NDArray[Any], y: Floats, task: Task, weight: Floats | None, run: int) -> Any:
-        rows = len(y)
+        rows, drawn = len(y), run % 2 == 1
         objective = {"regression": "regression", "multiclass": "multiclass"}.get(task.kind, "binary")
         return boosted(
             x,
@@ -282,8 +283,10 @@ class BoostedTrees(Method):
             objective=objective,
             num_class=len(task.classes) if objective == "multiclass" else 1,
             learning_rate=self.learning_rate,
-            num_leaves=self.leaves or (15 if rows <= 2_000 else 31),
-            feature_fraction=0.1,
+            num_leaves=self.leaves,
+            min_data_in_leaf=min(2 if drawn else 3, max(1, rows // 10)),
+            feature_fraction=0.3 if drawn else 0.1,
+            extra_trees=drawn,
             seed=int(np.random.SeedSequence([self.seed, run]).generate_state(1)[0] >> 1),
         )
 
