@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.algebra.contractions import PRESETS, Contraction, EquivariantMap, MatrixClass, bell
+from ccn.engine.backend import untraced
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import available_bytes, check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
@@ -223,6 +224,7 @@ class CCN(nn.Module):
             graph_features=self.graph_features,
         )
 
+    @untraced
     def _batch(self, graphs: Any) -> Batch:
         """The input as a batch that fits this network, or an error that names the argument to change."""
         b = batch(graphs)
@@ -237,7 +239,7 @@ class CCN(nn.Module):
                 f"the graphs have edge features of width {width}, which this network ignores; make it with "
                 f"adjacency=True and adjacency_channels=[ccn.adjacency.Weights(), ccn.adjacency.EdgeFeatures({width})] "
                 "to read them, or give it ccn.Pack.of(graphs).without_edge_features()",
-                stacklevel=4,
+                stacklevel=6,
             )
         for name in () if self.matrix_class.covers(b.matrix_class) else ("directed", "self_loops"):
             if getattr(b.matrix_class, name) and not getattr(self.matrix_class, name):
@@ -253,7 +255,7 @@ class CCN(nn.Module):
         scheme, matrices = self.structure(b)
         features = self.embedded(b.features.to(matrices.dtype))
         if not np.array_equal(scheme.leaves.parts, np.arange(b.n)):
-            features = features[torch.from_numpy(scheme.leaves.parts).to(b.device)]
+            features = features[scheme.leaves.cached.on(b.device, "parts", lambda: scheme.leaves.parts)]
         done = [Activation(features, scheme.leaves, self.orders[0])]
         yield done[0]
         for number, (layer, level) in enumerate(zip(self.layers, scheme.levels, strict=False), start=1):
@@ -274,6 +276,7 @@ class CCN(nn.Module):
         f: Tensor = self.embedding(features)
         return self.nonlinearity(f) if self.activates_embedding else f
 
+    @untraced
     def structure(self, b: Batch) -> tuple[Composition, Matrices]:
         """The packed scheme of a batch and its channels of A."""
         scheme = self._composition(b)
@@ -354,6 +357,7 @@ class CCN(nn.Module):
                 f"got order={self.orders}, channels={self.channels}"
             )
 
+    @untraced
     def activations(self, graphs: Any) -> list[Activation]:
         """The activation of every level 0..levels; one without nodes where no graph's scheme reaches that far."""
         done = list(self._run(self._batch(graphs)))
@@ -361,6 +365,7 @@ class CCN(nn.Module):
             done.append(Activation(done[0].data.new_zeros(0, channels), Nodes.none(), order))
         return done
 
+    @untraced
     def embed(self, graphs: Any, per: Literal["graph", "vertex"] | None = None) -> Tensor:
         """What the head reads, one row per graph, vertex or edge; with ``readout="root"`` the activation of the root.
 
@@ -399,7 +404,8 @@ class CCN(nn.Module):
         below = done[-level.reach :]
         f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
         found: Tensor = self.root(f, level, Matrices(b, self.adjacency_channels, f.dtype)).data
-        return found[torch.from_numpy(level.nodes.storage).to(found.device)]
+        nodes = level.nodes
+        return found[nodes.cached.on(found.device, "storage", lambda: nodes.storage)]
 
     def forward(self, graphs: Any) -> Tensor:
         """(graphs, out_features) for a batch or a list of graphs; one row per vertex or edge if the readout says so."""
@@ -418,7 +424,9 @@ class CCN(nn.Module):
                 )
             whole = whole.to(embedding.dtype)
             if self.readout.kind in ("vertex", "edge"):
-                whole = whole[torch.from_numpy(self.readout.graph_of(batch(graphs))).to(whole.device)]
+                held = batch(graphs)
+                kind = f"graph of {self.readout.kind}"
+                whole = whole[held.cached.on(whole.device, kind, lambda: self.readout.graph_of(held))]
             embedding = torch.cat([embedding, whole], dim=1)
         out: Tensor = self.head(embedding)
         return out

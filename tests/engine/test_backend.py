@@ -8,7 +8,7 @@ import ccn
 from ccn.engine import torch_form, using_backend
 from ccn.engine.backend import FORMS, choose
 from ccn.engine.cpu import form as compiled
-from ccn.errors import ConfigurationError
+from ccn.errors import ConfigurationError, GraphError
 from ccn.testing import random_graph
 
 
@@ -55,3 +55,20 @@ def test_autocast_trains_and_gives_nearly_the_same(form: str, norm: str | None) 
     torch.testing.assert_close(out.float(), expected, rtol=0.05, atol=0.02)
     assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in net.parameters())
     assert all(torch.isfinite(p.grad).all() for p in net.parameters() if p.grad is not None)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The .grad attribute:UserWarning")
+@pytest.mark.parametrize("form", FORMS)
+def test_torch_compile_leaves_the_engine_as_it_is(form: str) -> None:
+    net = ccn.CCN(3, 2, channels=4)
+    graphs = [random_graph(n, np.random.default_rng(n), weighted=True) for n in (5, 3)]
+    with using_backend(form):
+        expected = net(graphs)
+        made = torch.compile(net, backend="eager")
+        torch.testing.assert_close(made(graphs), expected)
+        made(graphs).sum().backward()
+        found = [p.grad for p in net.parameters()]
+        for got, again in zip(found, torch.autograd.grad(expected.sum(), list(net.parameters())), strict=True):
+            torch.testing.assert_close(got, again)
+        with pytest.raises(GraphError, match="in_features=3"):
+            made([ccn.Graph([(0, 1)], torch.ones(2, 5))])

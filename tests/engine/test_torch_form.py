@@ -1,5 +1,6 @@
 """Second derivatives against finite differences, whichever form is used, and what only the torch form can do."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad, gradgradcheck
 from torch.autograd.gradcheck import GradcheckError
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import ccn
 from ccn.algebra import MatrixClass
@@ -163,3 +165,32 @@ def test_the_gradient_is_that_of_the_function() -> None:
     g = torch.randn_like(flat)
     (expected,) = torch.autograd.grad(flat, weight, g)
     torch.testing.assert_close(mixing_gradient(p, g, weight), expected)
+
+
+class _Called(TorchDispatchMode):
+    """The names of PyTorch's operations that run, and ``copied`` for a copy to another device."""
+
+    names: Counter[str]
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func._schema.name.removeprefix("aten::")
+        self.names["copied" if name == "_to_copy" and "device" in (kwargs or {}) else name] += 1
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("readout", ["invariants", "sums", "root", "vertex", "edge"])
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_a_step_waits_for_nothing(order: int, readout: Any) -> None:
+    """On a GPU the host would wait for a number, for a result of unknown size, and for what it copies there."""
+    rng = np.random.default_rng(0)
+    b = ccn.batch([random_graph(n, rng, weighted=True) for n in (5, 4)])
+    net = ccn.CCN(3, 1, order=order, channels=4, readout=readout, norm="batch", dropout=0.1)
+    with using_backend("torch"):
+        net(b).sum().backward()  # builds what the batch keeps
+        called = _Called()  # type: ignore[no-untyped-call]
+        called.names = Counter()
+        with called:
+            net(b).sum().backward()
+    waits = {"_local_scalar_dense", "nonzero", "_unique2", "unique_dim", "masked_select", "lift_fresh", "copied"}
+    assert set(called.names).isdisjoint(waits)
+    assert called.names["_embedding_bag_forward_only"] > 0

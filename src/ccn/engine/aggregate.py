@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell, unstacked
-from ccn.engine.backend import Job, choose, plain_tensors
+from ccn.engine.backend import Job, choose, untraced
 from ccn.engine.maps import cut_map
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, plan
@@ -61,6 +61,7 @@ def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
     return torch_form.prepare_scalars(plan, level, a)
 
 
+@untraced
 def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
     """(nodes, contractions, channels) the Q's of a plan to order 0: as many numbers as a root has, to be mixed last."""
     from ccn.engine import torch_form
@@ -68,6 +69,7 @@ def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
     return torch_form.scalars(f, plan, level, a)
 
 
+@untraced
 def aggregate(
     f: Tensor,
     weight: Tensor,
@@ -103,6 +105,7 @@ def aggregate(
         return choose(f, a.needs_grad).aggregate(f, weight, bias, job)
 
 
+@untraced
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor, (nodes, Bell(order) * channels), in storage order.
 
@@ -136,14 +139,14 @@ def _cutting(level: Level, order: int, device: torch.device) -> SparseMap | None
     cut = level.cut
     if cut is None:
         return None
-    build = plain_tensors()(lambda: cut_map(cut, level.below, order, device))
-    made: SparseMap = level.cached(("cut", order, device), build)
+    made: SparseMap = level.cached(("cut", order, device), lambda: cut_map(cut, level.below, order, device))
     return made
 
 
+@untraced
 def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
     """(graphs, width) the rows of the nodes of each graph, added up."""
-    index = torch.from_numpy(nodes.graph).to(rows.device)
+    index = nodes.cached.on(rows.device, "graph", lambda: nodes.graph)
     return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
 
 

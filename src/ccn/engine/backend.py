@@ -7,14 +7,14 @@ alone: it serves everywhere, can be differentiated any number of times, and ever
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from ccn.engine.plan import Plan
     from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["FORMS", "Backend", "Form", "Job", "choose", "is_transformed", "plain_tensors", "using_backend"]
+__all__ = ["FORMS", "Backend", "Form", "Job", "choose", "is_transformed", "plain_tensors", "untraced", "using_backend"]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,18 @@ def _has(package: str | None) -> bool:
 def is_transformed() -> bool:
     """Whether this is inside of a transform of ``torch.func``."""
     return torch._C._are_functorch_transforms_active()
+
+
+def untraced(f: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which ``torch.compile`` leaves as it is: it builds index maps or runs compiled code."""
+
+    @wraps(f)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if torch.compiler.is_dynamo_compiling():
+            return torch.compiler.disable(f)(*args, **kwargs)  # type: ignore[no-any-return]
+        return f(*args, **kwargs)
+
+    return called
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ccn.engine.backend import is_transformed, plain_tensors
+from ccn.engine.backend import is_transformed
 from ccn.engine.plan import Plan
 from ccn.graphs.adjacency import AdjacencyChannel, needs_grad, sources
 from ccn.graphs.graph import Batch
@@ -74,7 +74,7 @@ class Matrices:
         """What follows from structure, built once for a level."""
         if self.needs_grad:
             self.sparse()  # here, where gradients are recorded, and not inside what is cached
-        return level.cached((*key, self.channels), plain_tensors()(build))
+        return level.cached((*key, self.channels), build)
 
     def current(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], Any]) -> Any:
         """What follows from the values of A: kept until they change, and not at all where gradients flow through it."""

@@ -211,8 +211,7 @@ def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor."""
     device = f.device
-    build = plain_tensors()(lambda: invariant_map(nodes, order, device))
-    read: SparseMap = nodes.cached(("invariants", order, device), build)
+    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
     return gradient(read, 0, f, None).view(len(nodes), -1)
 
 

@@ -113,8 +113,8 @@ class Ragged:
 
 
 class Cache:
-    """Values that are built once, as ordinary tensors without gradients even in inference mode, so that what is first
-    needed for a prediction can serve for training later.
+    """Values that are built once, as ordinary tensors without gradients even in inference mode or a transform of
+    ``torch.func``, so that what is first needed for a prediction can serve for training later.
     """
 
     def __init__(self) -> None:
@@ -125,6 +125,17 @@ class Cache:
         if key not in self._built:
             self._built[key] = _without_gradient(build)
         return self._built[key]
+
+    def on(self, device: torch.device, key: Hashable, build: Callable[[], NDArray[Any]]) -> torch.Tensor:
+        """An array as a tensor on a device, to which it is copied once: the host waits for a copy."""
+
+        def copied() -> torch.Tensor:
+            import torch
+
+            return torch.from_numpy(build()).to(device)
+
+        found: torch.Tensor = self((key, device), copied)
+        return found
 
     def current(self, key: Hashable, sources: Sequence[torch.Tensor], build: Callable[[], Any]) -> Any:
         """The same for what depends on the values of tensors: built anew when one is replaced or has changed.
@@ -145,5 +156,5 @@ class Cache:
 def _without_gradient(build: Callable[[], Any]) -> Any:
     import torch
 
-    with torch.inference_mode(False), torch.no_grad():
+    with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
         return build()

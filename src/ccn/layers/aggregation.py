@@ -114,9 +114,9 @@ class Activation:
 
     def per_atom(self, atoms: int) -> Tensor:
         """The invariants of the nodes anchored at each atom, added up; zero where there is none."""
-        anchored = self.nodes.anchor >= 0
-        chosen = self.invariants[torch.from_numpy(anchored).to(self.data.device)]
-        index = torch.from_numpy(self.nodes.anchor[anchored]).to(self.data.device)
+        anchor, kept, device = self.nodes.anchor, self.nodes.cached, self.data.device
+        chosen = self.invariants[kept.on(device, "anchored", lambda: np.flatnonzero(anchor >= 0))]
+        index = kept.on(device, "anchors", lambda: anchor[anchor >= 0])
         return chosen.new_zeros(atoms, chosen.shape[1]).index_add(0, index, chosen)
 
 
@@ -479,8 +479,10 @@ class Aggregation(nn.Module):
     def _drop(self, data: Tensor, level: Level) -> Tensor:
         """Dropout of channels of nodes: one draw for all entries of a tensor keeps it covariant."""
         keep = torch.rand(len(level.nodes), data.shape[1], dtype=data.dtype, device=data.device) >= self.dropout
-        rows = torch.from_numpy(level.nodes.size**self.order_out).to(data.device)
-        return data * torch.repeat_interleave(keep / (1 - self.dropout), rows, dim=0).to(data.dtype)
+        nodes = level.nodes
+        rows = nodes.cached.on(data.device, ("rows", self.order_out), lambda: nodes.size**self.order_out)
+        kept = torch.repeat_interleave(keep / (1 - self.dropout), rows, dim=0, output_size=len(data))
+        return data * kept.to(data.dtype)
 
     def extra_repr(self) -> str:
         free = f", free={len(self.contractions_free)}" if self.weight_free is not None else ""

@@ -28,7 +28,6 @@ from torch import Tensor
 
 from ccn.algebra.contractions import bell
 from ccn.engine.aggregate import over_graphs
-from ccn.engine.backend import plain_tensors
 from ccn.engine.sparse import SparseMap, gradient
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Batch
@@ -148,23 +147,21 @@ class Readout:
         if self.kind == "sums":
             return over_graphs(self.nonlinearity(a.invariants[:, : a.channels]), a.nodes, len(b))
         if level == 0:
-            vertices = a.data.new_zeros(b.n, a.channels).index_add(0, _tensor(a.nodes.parts, a.data), a.data)
+            vertices = a.data.new_zeros(b.n, a.channels).index_add(
+                0, a.nodes.cached.on(a.data.device, "parts", lambda: a.nodes.parts), a.data
+            )
         else:
             held = gradient(_held_at_vertices(a.nodes, a.order, b), 0, a.data, None)
             vertices = torch.cat([a.per_atom(b.n), held], dim=1)
         if self.kind == "vertex":
             return vertices
-        ends = [vertices.index_select(0, _tensor(end, vertices)) for end in b.edge_ends]
+        ends = [vertices.index_select(0, end) for end in b.cached.on(b.device, "edge ends", lambda: b.edge_ends)]
         rows = ends if self.directed else [ends[0] + ends[1]]
         if level:
             held = gradient(_held_at_edges(scheme.levels[level - 1], a.order, b, self.directed), 0, a.data, None)
             words = len(_words(a.order, self.directed))
             rows = [*rows, held.view(len(rows[0]), words * a.channels)]
         return torch.cat(rows, dim=1)
-
-
-def _tensor(index: Int, like: Tensor) -> Tensor:
-    return torch.from_numpy(index).to(like.device)
 
 
 def _words(k: int, directed: bool) -> list[tuple[tuple[int, ...], ...]]:
@@ -193,7 +190,7 @@ def _held_at_vertices(nodes: Nodes, k: int, b: Batch) -> SparseMap:
         column = nodes.row_start(k)[node] + place * step
         return _map(nodes.parts, column, (b.n, nodes.rows(k)), b.device)
 
-    made: SparseMap = nodes.cached(("vertices", k, b.device), plain_tensors()(build))
+    made: SparseMap = nodes.cached(("vertices", k, b.device), build)
     return made
 
 
@@ -220,5 +217,5 @@ def _held_at_edges(level: Level, k: int, b: Batch, directed: bool) -> SparseMap:
             np.concatenate(row), np.concatenate(column), (len(b.edge_entry) * len(words), nodes.rows(k)), b.device
         )
 
-    made: SparseMap = level.cached(("edges", k, directed, b.device), plain_tensors()(build))
+    made: SparseMap = level.cached(("edges", k, directed, b.device), build)
     return made
