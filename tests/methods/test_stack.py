@@ -33,7 +33,7 @@ def test_fit_save_load_and_leaderboard(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.predict(new), again.predict(new))
     np.testing.assert_allclose(model.predict(["OCCC"]), model.predict(["CCCO"]), rtol=1e-9)
     board = {row["method"]: row for row in model.model_.about["leaderboard"]}
-    assert set(board) == {"stack", "trees", "gp", "constant"}
+    assert set(board) == {"stack", "trees", "gp", "linear", "constant"}
     assert board["stack"]["metrics"]["mae"] < board["constant"]["metrics"]["mae"]
     assert model.model_.calibration is not None  # from rows that were held out
 
@@ -161,6 +161,7 @@ def test_auxiliary_columns_are_weighed_as_a_member(monkeypatch: pytest.MonkeyPat
         "trees",
         "ccn",
         "ccn+auxiliary",
+        "linear",
         "constant",
     }
     assert set(seen) >= {("trees", None, 20), ("ccn", False, 40), ("ccn", True, 40)}  # 20 rows have no target

@@ -115,7 +115,7 @@ def test_the_default_method_is_cross_validated(
     assert (stack.method, found.model.method) == ("auto", "auto")
     crossed = found.metrics["cross_validation"]
     assert (crossed["folds"], crossed["rows"]) == (2, 31)
-    assert {row["method"] for row in found.model.about["leaderboard"]} == {"stack", "trees", "gp", "constant"}
+    assert {row["method"] for row in found.model.about["leaderboard"]} == {"stack", "trees", "gp", "linear", "constant"}
     assert "mean of 2 folds" in report_text(tmp_path / "run")
     begun: dict[str, Any] = {"from": str(tmp_path / "run")}
     with pytest.raises(ConfigurationError, match="auto"):

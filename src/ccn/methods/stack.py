@@ -48,7 +48,8 @@ from ccn.methods.fits import Job, fit_all
 from ccn.methods.method import Method, Outcome
 from ccn.methods.network import NetworkMethod
 from ccn.methods.registry import fitted_class, make_method
-from ccn.methods.target_scale import choose_shapes, quick_columns
+from ccn.methods.simple import simple_predictions
+from ccn.methods.target_scale import Fold, choose_shapes, quick_columns
 from ccn.methods.trees import WHOLE
 from ccn.methods.weighing import choose_weights, combined, fit_weights, held_out_loss, margins, values_of
 from ccn.training.execution import Execution
@@ -265,7 +266,8 @@ class Stack(Method):
         known = labelled(examples.targets[every_row])
         rows, bounded = every_row[known], every_row[~known]  # members are weighed by exact values
         folds = self._folds(examples, rows, bounded)
-        examples = replace(examples, target_scale=self._scale(examples, inputs, rows, folds))
+        x = quick_columns(examples.graphs.select(rows), inputs)
+        examples = replace(examples, target_scale=self._scale(examples, x, rows, folds))
         task = examples.task(rows)
         methods = _jointly(self.chosen(examples.graphs, examples.target_scale), examples)
         done, each = self._fitted_on_folds(task, examples, methods, rows, folds, execution)
@@ -292,7 +294,8 @@ class Stack(Method):
             models = [done[names[m], i] for i in range(len(folds))] if whole is None else [whole]
             members.append(Member(methods[names[m]].name, float(weight), tuple(model.fitted for model in models)))
         weighed = {names[m]: float(weight) for m, weight in zip(kept, weights, strict=True)}
-        board = _leaderboard(task, examples.targets[rows], each, weighed, predicted, done, len(folds))
+        simple = simple_predictions(task, x, examples.targets[rows], _numbered(folds, rows))
+        board = _leaderboard(task, examples.targets[rows], each, weighed, predicted, simple, done, len(folds))
         return Outcome(
             FittedStack(task, inputs, tuple(members), constant),
             [{name: round(weight, 4) for name, weight in weighed.items()}],
@@ -363,16 +366,20 @@ class Stack(Method):
             out.append(Split(np.concatenate([rows[part.train], more]), held, _none(), complete=False))
         return out
 
-    def _scale(self, examples: Examples, inputs: Inputs, rows: Int, folds: Sequence[Split]) -> Scale:
+    def _scale(self, examples: Examples, x: NDArray[np.float32], rows: Int, folds: Sequence[Split]) -> Scale:
         """The scale of the targets: as given, or chosen for each on held-out rows."""
         if self.classification or self.scaling() != "auto":
             return self.scaling()
-        parts = []
-        for part in folds:
-            exact = part.train[np.isin(part.train, rows)]
-            parts.append((np.searchsorted(rows, exact), np.searchsorted(rows, part.validation)))
-        x = quick_columns(examples.graphs.select(rows), inputs)
-        return choose_shapes(x, examples.targets[rows], parts, self.seed)
+        return choose_shapes(x, examples.targets[rows], _numbered(folds, rows), self.seed)
+
+
+def _numbered(folds: Sequence[Split], rows: Int) -> list[Fold]:
+    """The folds as places among the rows, without those that have bounds or auxiliary values alone."""
+    exact = [part.train[np.isin(part.train, rows)] for part in folds]
+    return [
+        (np.searchsorted(rows, train), np.searchsorted(rows, part.validation))
+        for train, part in zip(exact, folds, strict=True)
+    ]
 
 
 def _jointly(methods: Mapping[str, Method], examples: Examples) -> dict[str, Method]:
@@ -392,10 +399,11 @@ def _leaderboard(
     each: Mapping[str, Floats],
     weights: Mapping[str, float],
     stack: Prediction,
+    simple: Mapping[str, Floats],
     done: Mapping[tuple[str, int | None], Model],
     folds: int,
 ) -> list[dict[str, Any]]:
-    """A row for the stack, each member and the best constant: metrics on rows that were held out, weight and time.
+    """A row for the stack, each member and the simple predictions: metrics on rows that were held out, weight and time.
 
     A member that was fitted on the first folds alone is judged by the rows of these, as its row says.
     """
@@ -408,20 +416,7 @@ def _leaderboard(
         if not judged.all():
             row["folds"] = f"{sum(of == name for of, _ in done)} of {folds}"
         board.append(row)
-    board.append({"method": "constant", "metrics": metrics(task, targets, _constant(task, targets))})
-    return board
-
-
-def _constant(task: Task, targets: Floats) -> Floats:
-    """The prediction that does not look at the graph: the median of numbers, the share of each class."""
-    if task.kind == "regression":
-        best = np.nanmedian(targets, axis=0)
-    elif task.kind == "multilabel":
-        best = np.nanmean(targets, axis=0)
-    else:
-        known = targets[~np.isnan(targets)].astype(np.int64)
-        best = np.bincount(known, minlength=len(task.classes)) / len(known)
-    return np.repeat(best[None], len(targets), axis=0)
+    return board + [{"method": name, "metrics": metrics(task, targets, values)} for name, values in simple.items()]
 
 
 def _only(rows: Int) -> Split:

@@ -20,7 +20,7 @@ from ccn.learning.task import Floats
 from ccn.methods.columns import PartColumns
 from ccn.methods.trees import boosted
 
-__all__ = ["choose_shapes", "quick_columns"]
+__all__ = ["Fold", "choose_shapes", "quick_columns"]
 
 _BENT: tuple[Shape, ...] = ("log", "power", "rank")
 _CLEARLY = 0.03  # of the error of the linear scale

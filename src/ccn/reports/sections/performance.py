@@ -100,7 +100,8 @@ def leaderboard(run: Run) -> Section | None:
     known = [f"{name} is {what}" for name, what in _MEMBERS.items() if any(row["method"] == name for row in board)]
     said = (
         "Every method on rows that it was not fitted on (validation folds). The stack weighs its members"
-        f"{': ' * bool(known)}{', '.join(known)}. The constant is the baseline that does not look at the molecule. "
+        f"{': ' * bool(known)}{', '.join(known)}. The baselines are a linear model of descriptors, or of "
+        "the kinds of parts where there are none, and a constant. "
         "Seconds are of processor time."
     )
     blocks: list[Block] = [paragraph(said), table(*leaderboard_rows(board))]
