@@ -87,6 +87,9 @@ def aggregate(
     the nodes, (nodes, Bell(k') * out), or their sums over so many ``graphs``. Under autocast the work is done in the
     dtype of the weights.
 
+    The weight is (out, contractions, in), or (out, contractions, rank) for ``rank * out`` channels in: then the channel
+    o of the output is made of those at o, ``out + o``, .. alone.
+
     Example:
         >>> import ccn
         >>> b = ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3)])

@@ -29,7 +29,7 @@ from ccn.engine.cpu.tape import invariant_records, part_sizes, tape
 from ccn.engine.cpu.workspace import workspace
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Plan
-from ccn.engine.torch_form import mixing, mixing_gradient
+from ccn.engine.torch_form import mixing, mixing_gradient, rank_of
 from ccn.graphs.ragged import starts
 from ccn.schemes.packed import Level, Nodes
 
@@ -167,9 +167,8 @@ class _Aggregate(torch.autograd.Function):
         later = call.job.relu and any(ctx.needs_input_grad)
         mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.job.keep else None
         kept = out if call.job.keep else None
-        call.run(
-            kernels.forward, n, c, given, n, mixed, bias.detach().contiguous(), c, call.job.relu, kept, mask, result
-        )
+        given_bias, rank = bias.detach().contiguous(), rank_of(f, weight)
+        call.run(kernels.forward, n, c, given, n, mixed, given_bias, c, rank, call.job.relu, kept, mask, result)
         ctx.save_for_backward(f, weight, bias, mixed, kept if later else None, mask)
         return out, result
 
@@ -183,13 +182,14 @@ class _Aggregate(torch.autograd.Function):
         if torch.is_grad_enabled():
             return None, *_differentiable(call.in_torch, (f, weight, bias), (g_out, g_result))
         n, c = f.shape[1], len(bias)
-        transposed = mixed.index_select(0, _transposition(call.job.plan, n, c))
+        rank = rank_of(f, weight)
+        used = mixed if rank else mixed.index_select(0, _transposition(call.job.plan, n, c))
         g_out, g_result = (None if g is None else g.contiguous() for g in (g_out, g_result))
         given = f.contiguous()
         g_f = torch.empty_like(given) if ctx.needs_input_grad[1] else None
         shares = len(_shares(call.layout))
         sums = f.new_zeros(shares, len(mixed)), f.new_zeros(shares, c)
-        call.run(kernels.backward, n, c, given, n, transposed, c, out, mask, g_out, g_result, g_f, per_share=sums)
+        call.run(kernels.backward, n, c, given, n, used, c, rank, out, mask, g_out, g_result, g_f, per_share=sums)
         g_mixed, g_bias = (x.sum(0) for x in sums)
         return None, g_f, mixing_gradient(call.job.plan, g_mixed, weight), g_bias
 

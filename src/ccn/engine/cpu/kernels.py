@@ -26,6 +26,7 @@ from ccn.engine.cpu.tape import Address, Records, Tape, of_size
 from ccn.engine.cpu.vectors import (
     add,
     copy,
+    each,
     fill,
     finish,
     integer,
@@ -53,6 +54,7 @@ def forward(
     weights: Address,
     bias: Address,
     c: int,
+    rank: int,
     positive: bool,
     output: Address,
     mask: Address,
@@ -66,9 +68,12 @@ def forward(
 
     The result has a row for each node, or for each graph if they are ``summed``.
 
+    With a ``rank`` the n channels of F are as many for each of the c, one set of c after another, and channel o is mixed
+    from those at o alone.
+
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    bells = len(program.invariants)
+    bells, width = len(program.invariants), rank or n
     zero = one - one
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
@@ -77,11 +82,15 @@ def forward(
             reduce(False, tape, level, chunk, f, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+                    continue
+                for at in range(0, wide, c):
+                    each(False, w.table, i + at, along, w.x, j, pace, c, rows, deep, weights, start + at, wide, c, one)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
@@ -113,8 +122,9 @@ def backward(
     q: Address,
     f: Address,
     n: int,
-    transposed: Address,
+    weights: Address,
     c: int,
+    rank: int,
     output: Address,
     mask: Address,
     g_output: Address,
@@ -129,11 +139,11 @@ def backward(
 ) -> None:
     """The gradients of F, written (unless ``g_f`` is 0), of weights and bias, added to, for graphs ``first:end``.
 
-    ``transposed`` are the transposes of the mixing matrices. The output or the mask is that after a ReLU; without one
+    ``weights`` are the mixing matrices, without a ``rank`` their transposes. The output or the mask is that after a ReLU; without one
     both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
-    bells = len(program.invariants)
+    bells, width = len(program.invariants), rank or n
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
@@ -165,21 +175,31 @@ def backward(
             reduce(False, tape, level, chunk, f, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+                    continue
+                for at in range(0, wide, c):
+                    to, table = start + at, i + at
+                    each(True, g_weights, to, wide, w.x, j, c, pace, deep, rows, w.table, table, along, c, one)
             if not g_f:
                 continue
             fill(w.x, 0, length_x, zero)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply(True, w.x, j, pace, w.table, i, along, rows, wide, weights, start, deep, one)
+                    continue
+                for at in range(deep):
+                    to, weight = j + at * c, start + at * wide
+                    each(True, w.x, to, pace, w.table, i, along, c, rows, wide // c, weights, weight, c, c, one)
             for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
                 node = level.below_order[at]
                 a, b = level.below_rows[node], level.below_rows[node + 1]
