@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+import torch.nn.functional as nnf
 from torch import Tensor
 
 from ccn.engine.aggregate import over_graphs
@@ -37,7 +38,6 @@ __all__ = [
     "mixing_gradient",
     "prepare",
     "prepare_scalars",
-    "rank_of",
     "run",
     "scalars",
     "serves",
@@ -91,7 +91,8 @@ class _Mixing:
     """The form ``<g, (reduce F) W>``: children's tensors, reduced and mixed, stage after stage of the plan.
 
     ``rows[g]`` is the number of rows of order g. Only F is kept for the gradient: its reductions are made again. F has
-    ``width`` channels and the table ``out`` for each slot; with a ``rank`` each of them by itself (:func:`rank_of`).
+    ``width`` channels and the table ``out`` for each slot; with a ``rank`` the latter's channel o is made
+    of the former's at o, ``out + o``, .. alone.
     """
 
     plan: Plan
@@ -172,18 +173,22 @@ class _Gathering:
         return others.back(combine.back(u, v)).add_(gather.back(u, v))
 
 
-def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job) -> tuple[Tensor, Tensor]:
     """One level: activations and invariants."""
-    return run(f, weight, bias, job, _quantities(job.plan, job.level, job.a))
+    return run(f, weight, bias, basis, job, _quantities(job.plan, job.level, job.a))
 
 
-def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -> tuple[Tensor, Tensor]:
+def run(
+    f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job, quantities: Tensor
+) -> tuple[Tensor, Tensor]:
     """One level with these quantities of A."""
+    if basis is not None:
+        f = nnf.linear(f, basis.flatten(0, 1))
     maps = _structure(job.plan, job.level, job.a)
     plan, nodes = job.plan, job.level.nodes
     rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
     if plan.stages:
-        mixed = _Mixing(plan, maps.reduce, rows, f.shape[1], weight.shape[0], rank_of(f, weight))
+        mixed = _Mixing(plan, maps.reduce, rows, f.shape[1], weight.shape[0], 0 if basis is None else len(basis))
         table = gradient(mixed, 0, f, mixing(plan, weight))
         y = gradient(_Gathering(maps), 0, table, quantities) + bias
     else:  # all contractions vanish
@@ -241,15 +246,6 @@ def _places(plan: Plan, out: int, width: int, device: torch.device) -> tuple[Ten
         return torch.from_numpy(np.concatenate([x.reshape(-1) for x in numbers])).to(device)
 
     return joined(source), joined(place), int(start[-1])
-
-
-def rank_of(f: Tensor, weight: Tensor) -> int:
-    """The rank of mixing that factors over contractions and channels, or 0 where W is (out, contractions, in).
-
-    A weight is (out, contractions, rank) if F has ``rank * out`` channels. Then the channel o of the output is made of
-    those of F at o, ``out + o``, ``2 out + o``, .. alone.
-    """
-    return 0 if weight.shape[2] == f.shape[1] else weight.shape[2]
 
 
 def mixing(plan: Plan, weight: Tensor) -> Tensor:

@@ -408,13 +408,11 @@ class Aggregation(nn.Module):
         affine: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Steps 1 to 6 without the nonlinearity (or with a ReLU, fused): packed rows and, if at hand, invariants."""
-        factors = self.basis is not None and not self.dense and not self.at_root
-        if self.basis is not None and factors:
-            f = nn.functional.linear(f, self.basis.flatten(0, 1))
         f = children_of(level, f, self.order)
         if self.dense:
             return self._dense(f, level, matrices), None
-        weight, free, related = (self.weight, self.weight_free, self.weight_related) if factors else self.expanded()
+        weights = self.expanded() if self.at_root else (self.weight, self.weight_free, self.weight_related)
+        weight, free, related = weights
         if self.contractions_free:
             free = weight[:, list(self.shared)] if free is None else free
             weight = torch.cat([weight, free], dim=1)
@@ -427,8 +425,8 @@ class Aggregation(nn.Module):
             y = q.flatten(1) @ weight.flatten(1).T + bias
             return (y.relu() if relu else y), None
         if related is None:
-            return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs)
-        y, _ = aggregate(f, weight, bias, self.plan(level), level, matrices)
+            return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs, self.basis)
+        y, _ = aggregate(f, weight, bias, self.plan(level), level, matrices, basis=self.basis)
         if len(level.free):
             y = y + self._related(f, related, level, matrices, None if affine is None else affine[0])
         return (y.relu() if relu else y), None
@@ -447,7 +445,8 @@ class Aggregation(nn.Module):
         for name, weight in zip(self.relations, weights, strict=True):
             r = torch.from_numpy(np.repeat(found[name][order], size)).to(f)[:, None]
             used = weight if scale is None else weight * scale[:, None, None]
-            each.append(aggregate(rows * r, used, torch.zeros_like(self.bias), of_u, copies, matrices)[0])
+            none = torch.zeros_like(self.bias)
+            each.append(aggregate(rows * r, used, none, of_u, copies, matrices, basis=self.basis)[0])
         return torch.stack(each).sum(0)
 
     def preactivation(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:

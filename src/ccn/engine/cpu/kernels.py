@@ -50,11 +50,13 @@ def forward(
     values: Address,
     q: Address,
     f: Address,
+    d: int,
+    basis: Address,
+    rank: int,
     n: int,
     weights: Address,
     bias: Address,
     c: int,
-    rank: int,
     positive: bool,
     output: Address,
     mask: Address,
@@ -68,8 +70,8 @@ def forward(
 
     The result has a row for each node, or for each graph if they are ``summed``.
 
-    With a ``rank`` the n channels of F are as many for each of the c, one set of c after another, and channel o is mixed
-    from those at o alone.
+    With a ``rank`` the d channels of F are mixed by the ``basis`` (d, n) with n = rank c first, and the channel o of the
+    output is made of those at o, c + o, 2 c + o, .. alone.
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
@@ -79,7 +81,7 @@ def forward(
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
             reserve(program, level, chunk, n, c, w, one)
-            reduce(False, tape, level, chunk, f, n, w, one)
+            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
                 left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
@@ -121,10 +123,13 @@ def backward(
     values: Address,
     q: Address,
     f: Address,
+    d: int,
+    basis: Address,
+    transposed: Address,
+    rank: int,
     n: int,
     weights: Address,
     c: int,
-    rank: int,
     output: Address,
     mask: Address,
     g_output: Address,
@@ -132,14 +137,15 @@ def backward(
     g_f: Address,
     g_weights: Address,
     g_bias: Address,
+    g_basis: Address,
     itemsize: int,
     summed: bool,
     w: Work,
     one: float,
 ) -> None:
-    """The gradients of F, written (unless ``g_f`` is 0), of weights and bias, added to, for graphs ``first:end``.
+    """The gradients of F, written (unless ``g_f`` is 0), of weights, bias and basis, added to, for graphs ``first:end``.
 
-    ``weights`` are the mixing matrices, without a ``rank`` their transposes. The output or the mask is that after a ReLU; without one
+    ``weights`` are the mixing matrices, without a ``rank`` their transposes, ``transposed`` is that of the basis. The output or the mask is that after a ReLU; without one
     both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
@@ -172,7 +178,7 @@ def backward(
                     total(g_bias, 0, targets, 0, c, length // c, one, c)
                     combine(True, tape, level, values, node, q, targets, c, w, one)
                 gather(True, program, tape, level, node, chunk, q, targets, c, w, one)
-            reduce(False, tape, level, chunk, f, n, w, one)
+            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
                 left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
@@ -185,7 +191,7 @@ def backward(
                 for at in range(0, wide, c):
                     to, table = start + at, i + at
                     each(True, g_weights, to, wide, w.x, j, c, pace, deep, rows, w.table, table, along, c, one)
-            if not g_f:
+            if not g_f and not basis:
                 continue
             fill(w.x, 0, length_x, zero)
             for s in range(len(program.stages)):
@@ -200,11 +206,7 @@ def backward(
                 for at in range(deep):
                     to, weight = j + at * c, start + at * wide
                     each(True, w.x, to, pace, w.table, i, along, c, rows, wide // c, weights, weight, c, c, one)
-            for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
-                node = level.below_order[at]
-                a, b = level.below_rows[node], level.below_rows[node + 1]
-                fill(g_f, a * n, (b - a) * n, zero)
-            reduce(True, tape, level, chunk, g_f, n, w, one)
+            reduce(True, tape, level, chunk, f, d, basis, transposed, g_f, g_basis, n, w, one)
 
 
 @compiled

@@ -126,6 +126,12 @@ _add16, _add8, _add4 = _adder(16), _adder(8), _adder(4)
 @compiled
 def _add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
     at = 0
+    while at + 64 <= n:
+        _add16(to, i + at, source, j + at, w)
+        _add16(to, i + at + 16, source, j + at + 16, w)
+        _add16(to, i + at + 32, source, j + at + 32, w)
+        _add16(to, i + at + 48, source, j + at + 48, w)
+        at += 64
     while at + 16 <= n:
         _add16(to, i + at, source, j + at, w)
         at += 16
