@@ -262,15 +262,15 @@ class Aggregation(nn.Module):
     For each of ``relations``, a matrix R over such siblings c and d, ``sum_c r_c F~_c`` with ``r_c = sum_d R[c, d]``
     enters like U, with a weight of its own: ``weight_related`` (relations, out, contractions of U, in).
 
-    With a ``rank`` mixing factors over contractions and channels: W is not free, but of each output channel o the matrix
-    W[o] (contractions, in) has at most this rank,
+    With a ``rank`` mixing factors over contractions and channels. Then W is not free: of every output channel o the
+    matrix W[o] (contractions, in) has at most this rank,
 
         W[o, j, i] = sum_r weight[o, j, r] basis[r, o, i],
 
     with ``weight`` (out, contractions, rank) and ``basis`` (rank, out, in), which the weights of U and of relations
-    share. Then the channels are mixed once for all contractions, at the child, and each contraction only weighs the
-    channels. That is cheaper where layers are wide, and has fewer parameters; rank ``in`` can be any W.
-    :meth:`expanded` writes W out.
+    share. The channels are mixed once for all contractions, at the child, and each contraction only weighs them: that
+    is cheaper where layers are wide, and has fewer parameters. With rank ``in`` it can be any W. :meth:`expanded`
+    writes W out.
 
     ``level`` is the level of its nodes, by which its weights are drawn; with ``root`` they are the roots above level
     ``level - 1``.
@@ -431,9 +431,7 @@ class Aggregation(nn.Module):
             y = y + self._related(f, related, level, matrices, None if affine is None else affine[0])
         return (y.relu() if relu else y), None
 
-    def _related(
-        self, f: Tensor, weights: Tensor, level: Level, matrices: Matrices, scale: Tensor | None
-    ) -> Tensor:
+    def _related(self, f: Tensor, weights: Tensor, level: Level, matrices: Matrices, scale: Tensor | None) -> Tensor:
         """What children bring that are weighed by how they are related to their siblings."""
         entries = matrices.batch.entries
         copies, order = level.copies

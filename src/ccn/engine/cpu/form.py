@@ -171,9 +171,7 @@ class _Aggregate(torch.autograd.Function):
         mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.job.keep else None
         kept = out if call.job.keep else None
         of_f, plain = (given, f.shape[1], into, rank), bias.detach().contiguous()
-        call.run(
-            kernels.forward, n, c, rank > 0, *of_f, n, mixed, plain, c, call.job.relu, kept, mask, result
-        )
+        call.run(kernels.forward, n, c, rank > 0, *of_f, n, mixed, plain, c, call.job.relu, kept, mask, result)
         ctx.save_for_backward(f, weight, bias, basis, mixed, kept if later else None, mask)
         return out, result
 

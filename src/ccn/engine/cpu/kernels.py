@@ -70,7 +70,7 @@ def forward(
 
     The result has a row for each node, or for each graph if they are ``summed``.
 
-    With a ``rank`` the d channels of F are mixed by the ``basis`` (d, n) with n = rank c first, and the channel o of the
+    With a ``rank`` the d channels of F are mixed by the ``basis`` (d, n) first, with n = rank c, and channel o of the
     output is made of those at o, c + o, 2 c + o, .. alone.
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
@@ -143,10 +143,10 @@ def backward(
     w: Work,
     one: float,
 ) -> None:
-    """The gradients of F, written (unless ``g_f`` is 0), of weights, bias and basis, added to, for graphs ``first:end``.
+    """The gradients for graphs ``first:end``: of F, written unless ``g_f`` is 0; of weights, bias, basis, added to.
 
-    ``weights`` are the mixing matrices, without a ``rank`` their transposes, ``transposed`` is that of the basis. The output or the mask is that after a ReLU; without one
-    both are 0. ``g_output`` or ``g_result`` may be 0.
+    ``weights`` are the mixing matrices, without a ``rank`` their transposes, ``transposed`` is that of the basis. The
+    output or the mask is that after a ReLU; without one both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
     bells, width = len(program.invariants), rank or n
