@@ -148,6 +148,7 @@ def sweep(graphs: list[ccn.Graph]) -> list[Row]:
         ),
         ("order 3, distinct, 64 graphs", 64, {"order": 3}),
         *((f"{c} channels", 256, {"channels": c}) for c in (8, 16, 32, 64)),
+        *((f"64 channels, mixing of rank {r}", 256, {"channels": 64, "rank": r}) for r in (1, 4)),
         *((f"batch of {n}", n, {}) for n in (16, 64, 256, 1024)),
     ]
     pool = [*graphs, *generated(768, seed=2)]
@@ -161,7 +162,9 @@ def sweep(graphs: list[ccn.Graph]) -> list[Row]:
             "step": _step(net, b),
         }
         t = interleaved(work, 5, budget=6)
-        out.append({"what": name, "forward": t["forward"] / t["gin"], "step": t["step"] / t["gin"]})
+        parameters = sum(p.numel() for p in net.parameters())
+        ratios = {"forward": t["forward"] / t["gin"], "step": t["step"] / t["gin"]}
+        out.append({"what": name, "parameters": parameters, **ratios})
     return out
 
 
@@ -241,7 +244,12 @@ def report(results: Row) -> str:
         for name in ("goals", "reading")
     )
     multiples = [
-        [r["what"], f"{r['forward']:.2f}" if "forward" in r else "", f"{r['step']:.2f}"]
+        [
+            r["what"],
+            f"{r['parameters']:,}" if "parameters" in r else "",
+            f"{r['forward']:.2f}" if "forward" in r else "",
+            f"{r['step']:.2f}",
+        ]
         for r in (*results["sweep"], *results["real"])
     ]
     growth = [
@@ -259,7 +267,8 @@ def report(results: Row) -> str:
         "## Reading molecules of HCEP on one core, and first use",
         markdown(["", "measured", "limit", "met"], reading, "lrll"),
         "## Multiples of the GIN training step on the same batch",
-        markdown(["", "forward", "training step"], multiples),
+        f"The GIN is 64 channels wide and has {results['gin_parameters']:,} parameters.",
+        markdown(["", "parameters", "forward", "training step"], multiples),
         "## Growth of the training step",
         markdown(["against", "exponent", "exponent against the work"], growth),
         "\n".join(f"![{name}](growth_{name}.png)" for name in results["exponents"]),
@@ -285,6 +294,7 @@ def main() -> None:
         print(f"{name} ..", flush=True)
         results[name] = run()
         print(f"{name} done after {time.perf_counter() - began:.0f} s", flush=True)
+    results["gin_parameters"] = sum(p.numel() for p in GIN(graphs[:1]).parameters())
     results["exponents"] = plot(results["growth"])
     results["seconds"] = time.perf_counter() - began
     write_json(RESULTS / "latest.json", results)

@@ -94,7 +94,9 @@ def _work(net: ccn.CCN, graph: ccn.Graph) -> int:
     for layer, level in zip(net.layers, scheme.levels, strict=True):
         plan = layer.plan(level)
         layout = _prepared(plan, level, matrices).layout
-        largest = max(largest, 4 * sum(work_lengths(program(plan), layout, layer.in_channels, layer.out_channels)))
+        largest = max(
+            largest, 4 * sum(work_lengths(program(plan), layout, layer.in_channels, layer.out_channels, mixed=False))
+        )
     return largest
 
 

@@ -69,6 +69,8 @@ class CCN(nn.Module):
         relations: ``"shared"`` (atoms that two parts share) and ``"bonds"`` (between them): children without an anchor
             in the part, such as rings in a molecule, are also added up weighed by how they are related to their
             siblings (:class:`ccn.layers.Aggregation`).
+        rank: None: each contraction has a matrix of its own that mixes the channels. A number: mixing factors over
+            contractions and channels, with this rank (:class:`ccn.layers.Aggregation`), for wide networks.
         nonlinearity: a name or a pointwise function.
         activate_embedding: apply it to the embedded vertex features too.
         norm: None, ``"batch"`` or ``"layer"``; both keep covariance.
@@ -120,6 +122,7 @@ class CCN(nn.Module):
         self_product: bool = False,
         weight_free: bool | None = None,
         relations: Sequence[str] = (),
+        rank: int | None = None,
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
         activate_embedding: bool = False,
         norm: str | None = None,
@@ -134,6 +137,7 @@ class CCN(nn.Module):
         super().__init__()
         in_features, out_features = _integer("in_features", in_features, 1), _integer("out_features", out_features, 1)
         levels = _integer("levels", levels, 0)
+        rank = None if rank is None else _integer("rank", rank, 1)
         if isinstance(scheme, str):
             scheme = named_scheme(scheme, levels)
         if not callable(scheme):
@@ -184,6 +188,7 @@ class CCN(nn.Module):
                 classes=classes,
                 free=has_free_children(scheme, i + 1) and (free or "shared"),
                 relations=relations,
+                rank=rank,
                 nonlinearity=nonlinearity,
                 norm=norm,
                 dropout=dropout,

@@ -193,17 +193,18 @@ def activations(net: CCN, graph: Graph) -> list[list[Child]]:
                 f = leaf[part[0]].reshape(*[1] * net.orders[0], -1)
             else:
                 layer = net.layers[number - 1]
+                weight, weight_free, weight_related = layer.expanded()
                 f = aggregate(
                     part,
                     [done[c] for c in scheme.children[node]],
-                    layer.weight,
+                    weight,
                     layer.bias,
                     layer.contractions,
                     matrix[:, part][:, :, part],
                     own=[done[c] for c in former_selves(generator, scheme, node)],
-                    weight_free=layer.weight_free,
+                    weight_free=weight_free,
                     contractions_free=layer.contractions_free,
-                    weight_related=[] if layer.weight_related is None else list(layer.weight_related),
+                    weight_related=[] if weight_related is None else list(weight_related),
                     relations=layer.relations,
                     nonlinearity=layer.nonlinearity,
                 )
@@ -224,17 +225,18 @@ def root(net: CCN, graph: Graph) -> Tensor:
     g = as_graph(graph)
     scheme, layer, dtype = net.scheme(g), net.root, net.embedding.weight.dtype
     assert layer is not None
+    weight, weight_free, _ = layer.expanded()
     nodes, found = (list(chain(*levels)) for levels in (scheme.levels, activations(net, g)))
     done: dict[int, Child] = dict(zip(nodes, found, strict=True))
     a = [c.dense(g, dtype) for c in net.adjacency_channels]
     return aggregate(
         range(g.n),
         [done[c] for c in scheme.children[scheme.root] or [scheme.root]],
-        layer.weight,
+        weight,
         layer.bias,
         layer.contractions,
         torch.cat(a) if a else None,
-        weight_free=layer.weight_free,
+        weight_free=weight_free,
         contractions_free=layer.contractions_free,
         nonlinearity=layer.nonlinearity,
     )

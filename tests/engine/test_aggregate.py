@@ -313,6 +313,43 @@ def test_twins_and_chunks(order: int, chunk: int, options: Any, monkeypatch: pyt
     _check(graphs, order=order, channels=2, **options)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 2])
+def test_mixing_that_factors(order: int, rank: int) -> None:
+    _check(_small(order, weighted=True), order=order, rank=rank, own=True)
+    _check(_small(order), order=order, rank=rank, scheme=Neighbourhoods(closed=False), weight_free=order % 2 == 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"order": 2, "rank": 2, "channels": [3, 21, 23]},  # vectors of 16, of 4, and single numbers
+        {"order": [1, 1, 0], "rank": 1, "channels": [2, 4, 1], "adjacency": "both"},
+        {"order": 1, "rank": 2, "self_product": True},
+        {"order": 1, "rank": 2, "scheme": "field", "levels": 3},
+        {"order": 1, "rank": 1, "readout": "root"},
+    ],
+    ids=str,
+)
+def test_mixing_that_factors_wherever_it_is_used(options: dict[str, Any]) -> None:
+    _check(_tailed(), **options)
+
+
+def test_mixing_that_factors_with_twins_and_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "TWIN_ROWS", 0)
+    monkeypatch.setattr(layout, "CHUNK_ROWS", 7)
+    _check(_cliques(2), order=2, channels=2, rank=3)
+
+
+def test_of_full_rank_mixing_that_factors_can_be_any_w() -> None:
+    full, factored = (ccn.CCN(3, 1, channels=4, rank=rank).double() for rank in (None, 4))
+    given = full.state_dict()
+    given |= {f"layers.{i}.basis": torch.eye(4).double()[:, None].expand(4, 4, 4) for i in range(2)}
+    factored.load_state_dict(given)
+    assert _relative(factored(_graphs(9)), full(_graphs(9))) <= TOLERANCE
+
+
 def _star(leaves: int, seed: int) -> ccn.Graph:
     rng = np.random.default_rng(seed)
     features = torch.from_numpy(rng.normal(size=(leaves + 1, 2)))

@@ -64,6 +64,15 @@ def test_second_derivatives_with_free_children_and_own_activations(form: str) ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("weights", [True, False], ids=["A", "fixed A"])
+@pytest.mark.parametrize("form", FORMS)
+def test_second_derivatives_of_mixing_that_factors(weights: bool, form: str) -> None:
+    run, inputs = function(2, weights, rank=2)
+    with using_backend(form):
+        assert gradgradcheck(run, inputs, fast_mode=True)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [True, False])
 def test_the_tester_notices_a_wrong_derivative(weights: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     run, inputs = function(2, weights)

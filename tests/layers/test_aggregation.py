@@ -62,6 +62,20 @@ def test_a_layer_says_what_it_is_and_has_the_documented_shapes() -> None:
     assert "order 1 -> 2, channels 3 -> 5" in repr(layer)
 
 
+def test_mixing_that_factors_has_fewer_parameters_and_the_same_strength() -> None:
+    torch.manual_seed(0)
+    full, factored = Aggregation(64, 64, level=2), Aggregation(64, 64, level=2, rank=2)
+    assert sum(p.numel() for p in factored.parameters()) < 0.2 * sum(p.numel() for p in full.parameters())
+    assert "rank=2" in repr(factored)
+    written_out, _, _ = factored.expanded()
+    assert written_out.shape == full.weight.shape
+    ratio = written_out.std((0, 2)) / full.weight.std((0, 2))
+    assert bool(((ratio > 0.8) & (ratio < 1.2)).all())
+    assert bool((factored.strengths() / full.strengths() - 1).abs().max() < 0.2)
+    with pytest.raises(ConfigurationError, match="rank"):
+        Aggregation(4, 4, rank=0)
+
+
 def test_initial_weights_are_smaller_where_a_contraction_sums_more() -> None:
     torch.manual_seed(0)
     layer = Aggregation(64, 64, order=2, level=2)

@@ -110,8 +110,9 @@ def test_relations_between_rings_enter() -> None:
     scheme = ccn.schemes.Clusters(ccn.schemes.rings(), lambda g: [range(g.n)])
     assert [reference.relation("shared", (0, 1, 2), (2, 3, 4), range(5), shared.adjacency()[None])] == [1]
     assert reference.relation("bonds", (0, 1, 2), (3, 4, 5), range(6), joined.adjacency()[None]) == 1
-    for order in (0, 1, 2):
-        net = ccn.CCN(3, 2, order=order, channels=3, scheme=scheme, relations=("shared", "bonds")).double()
+    for order, rank in ((0, None), (1, None), (2, None), (1, 2)):
+        related: dict[str, Any] = {"relations": ("shared", "bonds"), "rank": rank}
+        net = ccn.CCN(3, 2, order=order, channels=3, scheme=scheme, **related).double()
         for p in net.parameters():
             torch.nn.init.normal_(p, std=0.4)
         expected = reference.forward(net, [shared, joined])

@@ -80,12 +80,16 @@ def aggregate(
     relu: bool = False,
     keep: bool = True,
     graphs: int | None = None,
+    basis: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """One level: packed child activations (rows, in) to packed activations (rows, out) and invariants.
 
     Without ``keep`` only the invariants are wanted, and the activations may be left out. The invariants are those of
     the nodes, (nodes, Bell(k') * out), or their sums over so many ``graphs``. Under autocast the work is done in the
     dtype of the weights.
+
+    The weight is (out, contractions, in), or with a ``basis`` (rank, out, in), by which F is mixed first, (out,
+    contractions, rank): then W[o, j, i] is the sum of ``weight[o, j, r] basis[r, o, i]`` over r.
 
     Example:
         >>> import ccn
@@ -99,10 +103,10 @@ def aggregate(
     """
     job, kind = Job(plan, level, a, relu, keep, graphs), f.device.type
     if not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
-        return choose(f, a.needs_grad).aggregate(f, weight, bias, job)
+        return choose(f, a.needs_grad).aggregate(f, weight, bias, basis, job)
     with torch.autocast(kind, enabled=False):
         f = f.to(weight.dtype)
-        return choose(f, a.needs_grad).aggregate(f, weight, bias, job)
+        return choose(f, a.needs_grad).aggregate(f, weight, bias, basis, job)
 
 
 @untraced

@@ -62,7 +62,9 @@ class Backend(Protocol):
     def prepare(self, plan: Plan, level: Level, a: Matrices) -> int:
         """Build what a plan needs on a level, which keeps it for :meth:`aggregate`; returns its bytes."""
 
-    def aggregate(self, f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+    def aggregate(
+        self, f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job
+    ) -> tuple[Tensor, Tensor]:
         """Activations, which may have no rows unless they are wanted, and invariants."""
 
     def invariants(self, f: Tensor, nodes: Nodes, order: int) -> Tensor:

@@ -18,6 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+import torch.nn.functional as nnf
 from torch import Tensor
 
 from ccn.engine.aggregate import over_graphs
@@ -89,44 +90,52 @@ def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
 class _Mixing:
     """The form ``<g, (reduce F) W>``: children's tensors, reduced and mixed, stage after stage of the plan.
 
-    ``rows[g]`` is the number of rows of order g. Only F is kept for the gradient: its reductions are made again.
+    ``rows[g]`` is the number of rows of order g. Only F is kept for the gradient: its reductions are made again. F has
+    ``width`` channels and the table ``out`` for each slot; with a ``rank`` the latter's channel o is made
+    of the former's at o, ``out + o``, .. alone.
     """
 
     plan: Plan
     reduce: SparseMap | None
     rows: tuple[int, ...]
+    width: int
+    out: int
+    rank: int
 
     def gradient(self, i: int, u: Tensor, v: Tensor | None) -> Tensor:
         """The table, from F and W; the gradient of F, from that of the table and W; or that of W."""
         assert v is not None
         stages = self.plan.stages
         if i == 0:
-            table = u.new_empty(sum(self.rows[s.order] * len(s.slots) for s in stages), v.numel() // self._blocks(u))
+            table = u.new_empty(sum(self.rows[s.order] * len(s.slots) for s in stages), self.out)
             for t, x, w in self._stages(table, self._reduced(u), v):
-                torch.mm(x, w, out=t)
+                t.copy_(torch.einsum("rkc,ksc->rsc", x, w)) if self.rank else torch.mm(x, w, out=t)
             return table
         if i == 1:
             counts = [n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)]
-            g_x = u.new_zeros(sum(counts), v.numel() // self._blocks(u))
+            g_x = u.new_zeros(sum(counts), self.width)
             for t, x, w in self._stages(u.contiguous(), g_x, v):
-                x.addmm_(t, w.t())
+                x.add_(torch.einsum("rsc,ksc->rkc", t, w)) if self.rank else x.addmm_(t, w.t())
             return g_x if self.reduce is None else self.reduce.back(g_x)
-        g_w = u.new_empty(self._blocks(u) * v.shape[1])
+        g_w = u.new_empty(sum((s.end - s.first) * len(s.slots) for s in stages) * self._deep * self.out)
         for t, x, w in self._stages(u.contiguous(), self._reduced(v), g_w):
-            torch.mm(x.t(), t, out=w)
+            w.copy_(torch.einsum("rkc,rsc->ksc", x, t)) if self.rank else torch.mm(x.t(), t, out=w)
         return g_w
 
-    def _blocks(self, u: Tensor) -> int:
-        """The numbers of all mixing matrices, for each channel of the tensor that u is not."""
-        return sum((s.end - s.first) * len(s.slots) for s in self.plan.stages) * u.shape[1]
+    @property
+    def _deep(self) -> int:
+        """The rows of a mixing matrix for each reduction."""
+        return self.rank or self.width
 
     def _reduced(self, f: Tensor) -> Tensor:
         """The reductions of all orders, order after order: rows (row of order g, reduction)."""
         return f.contiguous() if self.reduce is None else self.reduce.product(f)
 
     def _stages(self, table: Tensor, x: Tensor, w: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """The rows of the table, the reductions and the matrix of each stage, as views."""
-        width, out = x.shape[1], table.shape[1]
+        """The rows of the table, the reductions and the matrix of each stage, as views; with a rank the last axis of
+        each are the channels.
+        """
+        width, out = self.width, self.out
         edge = starts([n * len(of) for n, of in zip(self.rows, self.plan.reductions, strict=True)])
         orders = [
             x[a:b].view(n, (b - a) // max(1, n) * width)
@@ -134,13 +143,13 @@ class _Mixing:
         ]
         t = m = 0
         for s in self.plan.stages:
-            rows, numbers = self.rows[s.order] * len(s.slots), (s.end - s.first) * len(s.slots) * width * out
-            matrix = w[m : m + numbers].view((s.end - s.first) * width, -1)
-            yield (
-                table[t : t + rows].view(-1, matrix.shape[1]),
+            rows, numbers = self.rows[s.order] * len(s.slots), (s.end - s.first) * len(s.slots) * self._deep * out
+            of_stage = (
+                table[t : t + rows].view(-1, len(s.slots) * out),
                 orders[s.order][:, s.first * width : s.end * width],
-                matrix,
+                w[m : m + numbers].view((s.end - s.first) * self._deep, -1),
             )
+            yield tuple(x.unflatten(1, (-1, out)) for x in of_stage) if self.rank else of_stage  # type: ignore[misc]
             t, m = t + rows, m + numbers
 
 
@@ -164,18 +173,23 @@ class _Gathering:
         return others.back(combine.back(u, v)).add_(gather.back(u, v))
 
 
-def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job) -> tuple[Tensor, Tensor]:
     """One level: activations and invariants."""
-    return run(f, weight, bias, job, _quantities(job.plan, job.level, job.a))
+    return run(f, weight, bias, basis, job, _quantities(job.plan, job.level, job.a))
 
 
-def run(f: Tensor, weight: Tensor, bias: Tensor, job: Job, quantities: Tensor) -> tuple[Tensor, Tensor]:
+def run(
+    f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job, quantities: Tensor
+) -> tuple[Tensor, Tensor]:
     """One level with these quantities of A."""
+    if basis is not None:
+        f = nnf.linear(f, basis.flatten(0, 1))
     maps = _structure(job.plan, job.level, job.a)
     plan, nodes = job.plan, job.level.nodes
     rows = tuple(job.level.below.rows(g) for g in range(plan.order_in + 1))
     if plan.stages:
-        table = gradient(_Mixing(plan, maps.reduce, rows), 0, f, mixing(plan, weight))
+        mixed = _Mixing(plan, maps.reduce, rows, f.shape[1], weight.shape[0], 0 if basis is None else len(basis))
+        table = gradient(mixed, 0, f, mixing(plan, weight))
         y = gradient(_Gathering(maps), 0, table, quantities) + bias
     else:  # all contractions vanish
         y = bias.expand(nodes.rows(plan.order_out), -1).clone()
@@ -237,6 +251,7 @@ def _places(plan: Plan, out: int, width: int, device: torch.device) -> tuple[Ten
 def mixing(plan: Plan, weight: Tensor) -> Tensor:
     """W (out, contractions, in) as the matrices of all stages, (reductions * in, slots * out) each, one after another.
 
+    The same for a weight (out, contractions, rank).
     Contractions that are equal for the class of A add up in one cell, those that are zero in none. Differentiable.
     """
     source, place, length = _places(plan, weight.shape[0], weight.shape[2], weight.device)

@@ -262,6 +262,16 @@ class Aggregation(nn.Module):
     For each of ``relations``, a matrix R over such siblings c and d, ``sum_c r_c F~_c`` with ``r_c = sum_d R[c, d]``
     enters like U, with a weight of its own: ``weight_related`` (relations, out, contractions of U, in).
 
+    With a ``rank`` mixing factors over contractions and channels. Then W is not free: of every output channel o the
+    matrix W[o] (contractions, in) has at most this rank,
+
+        W[o, j, i] = sum_r weight[o, j, r] basis[r, o, i],
+
+    with ``weight`` (out, contractions, rank) and ``basis`` (rank, out, in), which the weights of U and of relations
+    share. The channels are mixed once for all contractions, at the child, and each contraction only weighs them: that
+    is cheaper where layers are wide, and has fewer parameters. With rank ``in`` it can be any W. :meth:`expanded`
+    writes W out.
+
     ``level`` is the level of its nodes, by which its weights are drawn; with ``root`` they are the roots above level
     ``level - 1``.
 
@@ -276,6 +286,7 @@ class Aggregation(nn.Module):
 
     weight_free: nn.Parameter | None
     weight_related: nn.Parameter | None
+    basis: nn.Parameter | None
 
     def __init__(
         self,
@@ -291,6 +302,7 @@ class Aggregation(nn.Module):
         classes: Sequence[MatrixClass] = (MatrixClass(),),
         free: bool | Literal["shared"] = False,
         relations: Sequence[str] = (),
+        rank: int | None = None,
         nonlinearity: str | Callable[[Tensor], Tensor] = "relu",
         norm: str | None = None,
         dropout: float = 0.0,
@@ -307,7 +319,10 @@ class Aggregation(nn.Module):
         free_choice = contractions if contractions in PRESETS else "distinct"
         options = {"adjacency": adjacency, "classes": self.classes, "self_product": self_product}
         self.contractions = list_maps(contractions, order, self.order_out, own=own, **options)  # type: ignore[arg-type]
-        self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), in_channels))
+        if rank is not None and rank < 1:
+            raise ConfigurationError(f"rank={rank}: it must be at least 1, or None for a W that does not factor")
+        self.rank, width = rank, rank or in_channels
+        self.weight = nn.Parameter(torch.empty(out_channels, len(self.contractions), width))
         self.bias = nn.Parameter(torch.zeros(out_channels))
         self.contractions_free: tuple[Map, ...] = ()
         self.shared: tuple[int, ...] = ()  # of the contractions of T, those that those of U share weights with
@@ -317,7 +332,7 @@ class Aggregation(nn.Module):
         elif free:
             self.contractions_free = list_maps(free_choice, order, self.order_out, stacked=False, **options)  # type: ignore[arg-type]
         self.shares_weight = free == "shared"
-        weights = torch.empty(out_channels, len(self.contractions_free), in_channels)
+        weights = torch.empty(out_channels, len(self.contractions_free), width)
         self.register_parameter("weight_free", nn.Parameter(weights) if free and not self.shares_weight else None)
         self.dense = any(is_dense(c) for c in (*self.contractions, *self.contractions_free))
         self.relations = tuple(relations) if free else ()
@@ -325,6 +340,8 @@ class Aggregation(nn.Module):
             raise ConfigurationError(f"relations={relations}: {wrong.pop()!r} is not one of {', '.join(RELATIONS)}")
         of_related = torch.empty(len(self.relations), *weights.shape)
         self.register_parameter("weight_related", nn.Parameter(of_related) if self.relations else None)
+        basis = None if rank is None else nn.Parameter(torch.empty(rank, out_channels, in_channels))
+        self.register_parameter("basis", basis)
         self.norm = normalisation(norm, out_channels)
         if not 0 <= dropout < 1:
             raise ConfigurationError(f"dropout={dropout}: it must be at least 0 and less than 1")
@@ -338,8 +355,24 @@ class Aggregation(nn.Module):
     def strengths(self) -> Tensor:
         """(contractions,) how strongly each enters the output: ``s_j |W_j|``, with s_j the RMS of what it sums."""
         scale = self.weight.new_tensor([s if s > 0 else 0.0 for s in self.scales(self.contractions)])
-        found: Tensor = scale * torch.linalg.vector_norm(self.weight.transpose(0, 1).flatten(1), dim=1)
+        weight, _, _ = self.expanded()
+        found: Tensor = scale * torch.linalg.vector_norm(weight.transpose(0, 1).flatten(1), dim=1)
         return found
+
+    def expanded(self) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """``weight``, ``weight_free`` and ``weight_related`` as (.., out, contractions, in), whatever the rank.
+
+        Example:
+            >>> layer = Aggregation(8, 16, order=1, rank=2)
+            >>> layer.weight.shape, layer.expanded()[0].shape
+            (torch.Size([16, 9, 2]), torch.Size([16, 9, 8]))
+        """
+        weight, free, related = (
+            w if w is None or self.basis is None else torch.einsum("...ojr,roi->...oji", w, self.basis)
+            for w in (self.weight, self.weight_free, self.weight_related)
+        )
+        assert weight is not None
+        return weight, free, related
 
     def reset_parameters(self) -> None:
         """Draw the weights: normal, with each contraction scaled to what it sums.
@@ -356,11 +389,13 @@ class Aggregation(nn.Module):
                 live = sum(s > 0 for s in scale)
                 spread = [[1 / s if s > 0 else 1.0] for s in scale]
                 with torch.no_grad():
-                    nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * self.in_channels)))
+                    nn.init.normal_(weight, std=sqrt(2 / (max(1, live) * weight.shape[2])))
                     weight.mul_(weight.new_tensor(spread))
         nn.init.normal_(self.bias, std=0.1)
         if self.weight_related is not None:
-            nn.init.normal_(self.weight_related, std=0.1 / sqrt(self.in_channels))
+            nn.init.normal_(self.weight_related, std=0.1 / sqrt(self.weight_related.shape[3]))
+        if self.basis is not None:
+            nn.init.normal_(self.basis, std=1 / sqrt(self.in_channels))
 
     def linear(
         self,
@@ -376,9 +411,10 @@ class Aggregation(nn.Module):
         f = children_of(level, f, self.order)
         if self.dense:
             return self._dense(f, level, matrices), None
-        weight: Tensor = self.weight
+        weights = self.expanded() if self.at_root else (self.weight, self.weight_free, self.weight_related)
+        weight, free, related = weights
         if self.contractions_free:
-            free = weight[:, list(self.shared)] if self.weight_free is None else self.weight_free
+            free = weight[:, list(self.shared)] if free is None else free
             weight = torch.cat([weight, free], dim=1)
         bias: Tensor = self.bias
         if affine is not None:
@@ -388,16 +424,15 @@ class Aggregation(nn.Module):
             q = scalars(f, self.plan(level), level, matrices)
             y = q.flatten(1) @ weight.flatten(1).T + bias
             return (y.relu() if relu else y), None
-        if self.weight_related is None:
-            return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs)
-        y, _ = aggregate(f, weight, bias, self.plan(level), level, matrices)
+        if related is None:
+            return aggregate(f, weight, bias, self.plan(level), level, matrices, relu, keep, graphs, self.basis)
+        y, _ = aggregate(f, weight, bias, self.plan(level), level, matrices, basis=self.basis)
         if len(level.free):
-            y = y + self._related(f, level, matrices, None if affine is None else affine[0])
+            y = y + self._related(f, related, level, matrices, None if affine is None else affine[0])
         return (y.relu() if relu else y), None
 
-    def _related(self, f: Tensor, level: Level, matrices: Matrices, scale: Tensor | None) -> Tensor:
+    def _related(self, f: Tensor, weights: Tensor, level: Level, matrices: Matrices, scale: Tensor | None) -> Tensor:
         """What children bring that are weighed by how they are related to their siblings."""
-        assert self.weight_related is not None
         entries = matrices.batch.entries
         copies, order = level.copies
         found = level.cached("related", lambda: level.related(entries))
@@ -405,10 +440,11 @@ class Aggregation(nn.Module):
         index = torch.from_numpy(ranges(level.below.row_start(self.order)[:-1][child], size)).to(f.device)
         rows, of_u = f.index_select(0, index), plan(self.contractions_free, self.order, self.order_out, self.classes)
         each = []
-        for name, weight in zip(self.relations, self.weight_related, strict=True):
+        for name, weight in zip(self.relations, weights, strict=True):
             r = torch.from_numpy(np.repeat(found[name][order], size)).to(f)[:, None]
             used = weight if scale is None else weight * scale[:, None, None]
-            each.append(aggregate(rows * r, used, torch.zeros_like(self.bias), of_u, copies, matrices)[0])
+            none = torch.zeros_like(self.bias)
+            each.append(aggregate(rows * r, used, none, of_u, copies, matrices, basis=self.basis)[0])
         return torch.stack(each).sum(0)
 
     def preactivation(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
@@ -447,7 +483,8 @@ class Aggregation(nn.Module):
     def _dense(self, f: Tensor, level: Level, matrices: Matrices) -> Tensor:
         """The same for maps that no plan has."""
         out: Tensor = self.bias
-        for weight, maps in ((self.weight, self.contractions), (self.weight_free, self.contractions_free)):
+        of_t, of_u, _ = self.expanded()
+        for weight, maps in ((of_t, self.contractions), (of_u, self.contractions_free)):
             if weight is not None:
                 q = dense_maps(f, maps, self.order, self.order_out, level, matrices, self.shares_weight)
                 out = out + torch.einsum("rqi,oqi->ro", q, weight)
@@ -486,9 +523,10 @@ class Aggregation(nn.Module):
 
     def extra_repr(self) -> str:
         free = f", free={len(self.contractions_free)}" if self.weight_free is not None else ""
+        rank = f", rank={self.rank}" if self.rank is not None else ""
         return (
             f"order {self.order} -> {self.order_out}, channels {self.in_channels} -> {self.out_channels}, "
-            f"contractions={len(self.contractions)}{free}"
+            f"contractions={len(self.contractions)}{free}{rank}"
         )
 
 

@@ -185,6 +185,7 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
         "self_loops": graphs.self_loops,
         "scheme": _scheme(n),
         **({"relations": n.relations} if n.relations else {}),
+        **({} if n.rank is None else {"rank": n.rank}),
         "adjacency_channels": channels,
         "nonlinearity": n.nonlinearity,
         **({"activate_embedding": True} if n.activate_embedding else {}),

@@ -86,6 +86,9 @@ class Network(Checked):
     relations: tuple[str, ...] = setting(
         (), "Relations between parts without an anchor, such as rings, that weigh them: shared, bonds.", commas=True
     )
+    rank: int | None = setting(
+        None, "Rank of mixing that factors over contractions and channels, for wide networks; none does not.", least=1
+    )
     max_part: int | None = setting(None, "Size above which a part stops growing.", least=1)
 
     def widths(self) -> list[int]:

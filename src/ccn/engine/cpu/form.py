@@ -113,16 +113,16 @@ class _Call:
     def layout(self) -> Layout:
         return self.prepared.layout
 
-    def in_torch(self, f: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    def in_torch(self, f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None) -> tuple[Tensor, Tensor]:
         """The same call by PyTorch's operations."""
-        return torch_form.run(f, weight, bias, self.job, self.prepared.quantities)
+        return torch_form.run(f, weight, bias, basis, self.job, self.prepared.quantities)
 
-    def run(self, kernel: Any, n: int, c: int, *fixed: Any, per_share: Sequence[Tensor] = ()) -> None:
+    def run(self, kernel: Any, n: int, c: int, mixed: bool, *fixed: Any, per_share: Sequence[Tensor] = ()) -> None:
         """Run a kernel in threads on all graphs; tensors ``per_share`` have a row for each share of them."""
         one = _one(self.prepared.values)
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
-        lengths = work_lengths(self.program, self.layout, n, c)
+        lengths = work_lengths(self.program, self.layout, n, c, mixed)
         held = workspace(threads, sum(lengths), self.prepared.values.dtype)
         records = tape(self.job.plan, self.layout.sizes, n, c)
         left = count()
@@ -156,10 +156,13 @@ def _transposition(plan: Plan, n: int, c: int) -> Tensor:
 
 class _Aggregate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, call: _Call, f: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        ctx: Any, call: _Call, f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         ctx.call = call
         ctx.set_materialize_grads(False)
-        n, c, rows = f.shape[1], len(bias), int(call.layout.rows[-1])
+        c, rows = len(bias), int(call.layout.rows[-1])
+        rank, n, into, _ = _factor(f, basis)
         given, mixed = f.detach().contiguous(), mixing(call.job.plan, weight.detach())
         out = f.new_empty(rows if call.job.keep else 0, c)
         results = len(call.layout.size) if call.job.graphs is None else call.job.graphs
@@ -167,49 +170,60 @@ class _Aggregate(torch.autograd.Function):
         later = call.job.relu and any(ctx.needs_input_grad)
         mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.job.keep else None
         kept = out if call.job.keep else None
-        call.run(
-            kernels.forward, n, c, given, n, mixed, bias.detach().contiguous(), c, call.job.relu, kept, mask, result
-        )
-        ctx.save_for_backward(f, weight, bias, mixed, kept if later else None, mask)
+        of_f, plain = (given, f.shape[1], into, rank), bias.detach().contiguous()
+        call.run(kernels.forward, n, c, rank > 0, *of_f, n, mixed, plain, c, call.job.relu, kept, mask, result)
+        ctx.save_for_backward(f, weight, bias, basis, mixed, kept if later else None, mask)
         return out, result
 
     @staticmethod
     def backward(ctx: Any, g_out: Tensor | None, g_result: Tensor | None) -> tuple[Tensor | None, ...]:
         call: _Call = ctx.call
-        f, weight, bias, mixed, out, mask = ctx.saved_tensors
+        f, weight, bias, basis, mixed, out, mask = ctx.saved_tensors
         g_out = g_out if call.job.keep else None
         if g_out is None and g_result is None:
-            return None, None, None, None
+            return None, None, None, None, None
         if torch.is_grad_enabled():
-            return None, *_differentiable(call.in_torch, (f, weight, bias), (g_out, g_result))
-        n, c = f.shape[1], len(bias)
-        transposed = mixed.index_select(0, _transposition(call.job.plan, n, c))
+            return None, *_differentiable(call.in_torch, (f, weight, bias, basis), (g_out, g_result))
+        c = len(bias)
+        rank, n, into, back = _factor(f, basis)
+        used = mixed if rank else mixed.index_select(0, _transposition(call.job.plan, n, c))
         g_out, g_result = (None if g is None else g.contiguous() for g in (g_out, g_result))
         given = f.contiguous()
         g_f = torch.empty_like(given) if ctx.needs_input_grad[1] else None
         shares = len(_shares(call.layout))
-        sums = f.new_zeros(shares, len(mixed)), f.new_zeros(shares, c)
-        call.run(kernels.backward, n, c, given, n, transposed, c, out, mask, g_out, g_result, g_f, per_share=sums)
-        g_mixed, g_bias = (x.sum(0) for x in sums)
-        return None, g_f, mixing_gradient(call.job.plan, g_mixed, weight), g_bias
+        lengths = len(mixed), c, 0 if into is None else into.numel()
+        sums = [f.new_zeros(shares, length) for length in lengths]
+        of_f, gradients = (given, f.shape[1], into, back, rank), (g_out, g_result, g_f)
+        call.run(kernels.backward, n, c, rank > 0, *of_f, n, used, c, out, mask, *gradients, per_share=sums)
+        g_mixed, g_bias, g_basis = (x.sum(0) for x in sums)
+        g_weight = mixing_gradient(call.job.plan, g_mixed, weight)
+        return None, g_f, g_weight, g_bias, None if basis is None else g_basis.view(-1, n).t().reshape(basis.shape)
+
+
+def _factor(f: Tensor, basis: Tensor | None) -> tuple[int, int, Tensor | None, Tensor | None]:
+    """The rank, the channels of F after mixing by the basis (rank, out, in), and it as (in, rank * out) and back."""
+    if basis is None:
+        return 0, f.shape[1], None, None
+    flat = basis.detach().flatten(0, 1).contiguous()
+    return len(basis), len(flat), flat.t().contiguous(), flat
 
 
 def _differentiable(
-    function: Callable[..., tuple[Tensor, ...]], given: Sequence[Tensor], gradients: Sequence[Tensor | None]
+    function: Callable[..., tuple[Tensor, ...]], given: Sequence[Tensor | None], gradients: Sequence[Tensor | None]
 ) -> list[Tensor | None]:
     """The gradients of what is given, from those of a function's results, so that they can be differentiated again."""
     results = function(*given)
     pairs = [(y, g) for y, g in zip(results, gradients, strict=True) if g is not None]
-    wanted = [x for x in given if x.requires_grad]
+    wanted = [x for x in given if x is not None and x.requires_grad]
     outputs, seeds = zip(*pairs, strict=True)
     found = iter(torch.autograd.grad(outputs, wanted, seeds, create_graph=True, allow_unused=True))
-    return [next(found) if x.requires_grad else None for x in given]
+    return [next(found) if x is not None and x.requires_grad else None for x in given]
 
 
-def aggregate(f: Tensor, weight: Tensor, bias: Tensor, job: Job) -> tuple[Tensor, Tensor]:
+def aggregate(f: Tensor, weight: Tensor, bias: Tensor, basis: Tensor | None, job: Job) -> tuple[Tensor, Tensor]:
     """One level: activations, which have no rows unless they are wanted, and invariants."""
     call = _Call(job, program(job.plan), _prepared(job.plan, job.level, job.a))
-    result: tuple[Tensor, Tensor] = _Aggregate.apply(call, f, weight, bias)  # type: ignore[no-untyped-call]
+    result: tuple[Tensor, Tensor] = _Aggregate.apply(call, f, weight, bias, basis)  # type: ignore[no-untyped-call]
     return result
 
 

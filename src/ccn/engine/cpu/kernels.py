@@ -26,6 +26,7 @@ from ccn.engine.cpu.tape import Address, Records, Tape, of_size
 from ccn.engine.cpu.vectors import (
     add,
     copy,
+    each,
     fill,
     finish,
     integer,
@@ -49,6 +50,9 @@ def forward(
     values: Address,
     q: Address,
     f: Address,
+    d: int,
+    basis: Address,
+    rank: int,
     n: int,
     weights: Address,
     bias: Address,
@@ -66,22 +70,29 @@ def forward(
 
     The result has a row for each node, or for each graph if they are ``summed``.
 
+    With a ``rank`` the d channels of F are mixed by the ``basis`` (d, n) first, with n = rank c, and channel o of the
+    output is made of those at o, c + o, 2 c + o, .. alone.
+
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    bells = len(program.invariants)
+    bells, width = len(program.invariants), rank or n
     zero = one - one
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
             reserve(program, level, chunk, n, c, w, one)
-            reduce(False, tape, level, chunk, f, n, w, one)
+            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+                    continue
+                for at in range(0, wide, c):
+                    each(False, w.table, i + at, along, w.x, j, pace, c, rows, deep, weights, start + at, wide, c, one)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
@@ -112,8 +123,12 @@ def backward(
     values: Address,
     q: Address,
     f: Address,
-    n: int,
+    d: int,
+    basis: Address,
     transposed: Address,
+    rank: int,
+    n: int,
+    weights: Address,
     c: int,
     output: Address,
     mask: Address,
@@ -122,18 +137,19 @@ def backward(
     g_f: Address,
     g_weights: Address,
     g_bias: Address,
+    g_basis: Address,
     itemsize: int,
     summed: bool,
     w: Work,
     one: float,
 ) -> None:
-    """The gradients of F, written (unless ``g_f`` is 0), of weights and bias, added to, for graphs ``first:end``.
+    """The gradients for graphs ``first:end``: of F, written unless ``g_f`` is 0; of weights, bias, basis, added to.
 
-    ``transposed`` are the transposes of the mixing matrices. The output or the mask is that after a ReLU; without one
-    both are 0. ``g_output`` or ``g_result`` may be 0.
+    ``weights`` are the mixing matrices, without a ``rank`` their transposes, ``transposed`` is that of the basis. The
+    output or the mask is that after a ReLU; without one both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
-    bells = len(program.invariants)
+    bells, width = len(program.invariants), rank or n
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
@@ -162,29 +178,35 @@ def backward(
                     total(g_bias, 0, targets, 0, c, length // c, one, c)
                     combine(True, tape, level, values, node, q, targets, c, w, one)
                 gather(True, program, tape, level, node, chunk, q, targets, c, w, one)
-            reduce(False, tape, level, chunk, f, n, w, one)
+            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
-            if not g_f:
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+                    continue
+                for at in range(0, wide, c):
+                    to, table = start + at, i + at
+                    each(True, g_weights, to, wide, w.x, j, c, pace, deep, rows, w.table, table, along, c, one)
+            if not g_f and not basis:
                 continue
             fill(w.x, 0, length_x, zero)
             for s in range(len(program.stages)):
                 g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * n * c
+                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
                 along, pace = program.table_width[g] * c, program.reduced_width[g] * n
                 i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * n
-                multiply(True, w.x, j, pace, w.table, i, along, rows, wide, transposed, start, deep, one)
-            for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
-                node = level.below_order[at]
-                a, b = level.below_rows[node], level.below_rows[node + 1]
-                fill(g_f, a * n, (b - a) * n, zero)
-            reduce(True, tape, level, chunk, g_f, n, w, one)
+                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+                if not rank:
+                    multiply(True, w.x, j, pace, w.table, i, along, rows, wide, weights, start, deep, one)
+                    continue
+                for at in range(deep):
+                    to, weight = j + at * c, start + at * wide
+                    each(True, w.x, to, pace, w.table, i, along, c, rows, wide // c, weights, weight, c, c, one)
+            reduce(True, tape, level, chunk, f, d, basis, transposed, g_f, g_basis, n, w, one)
 
 
 @compiled

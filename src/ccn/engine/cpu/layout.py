@@ -206,7 +206,7 @@ class Work(NamedTuple):
     node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
     A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
     Then the indices of axes, and the pairs and ``places`` of their atoms that are laid out at a time, up to
-    ``capacity``. ``held`` keeps the arrays behind the addresses.
+    ``capacity``, and the mixed channels of one child, a ``part``. ``held`` keeps the arrays behind the addresses.
     """
 
     x: Address
@@ -220,22 +220,29 @@ class Work(NamedTuple):
     pairs_at: Address
     places: Address
     capacity: int
+    part: Address
     held: Int
 
 
-def work_lengths(program: Program, level: Layout, n: int, c: int) -> tuple[int, int, int]:
-    """Numbers of the reductions, the table and the targets from n to c channels, rounded up to lines of the cache."""
+Lengths = tuple[int, int, int, int]
+
+
+def work_lengths(program: Program, level: Layout, n: int, c: int, mixed: bool) -> Lengths:
+    """Numbers of the reductions, the table, the targets and, if it is ``mixed``, a child, from n to c channels, rounded
+    up to lines of the cache.
+    """
     most = level.chunk_rows.max(1, initial=0)
     x, table = (int(most @ width) for width in (program.reduced_width, program.table_width))
     targets = level.target_rows
-    x, table, targets = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c))
-    return x, table, targets
+    part = int(np.diff(level.below_rows).max(initial=0)) if mixed else 0
+    x, table, targets, part = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c, part * n))
+    return x, table, targets, part
 
 
-def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: Address, itemsize: int) -> Work:
+def work(program: Program, level: Layout, lengths: Lengths, held: Address, itemsize: int) -> Work:
     """Working memory for a level; ``held`` is memory for its numbers, which are :func:`work_lengths`."""
     m, axes = level.largest, program.kept.shape[1] + 1
-    x, table, _ = lengths
+    x, table, targets, _ = lengths
     places = max(PLACES, m + m * m)
     counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
     counts += [len(program.sections) + 1, len(level.matrix_of), axes]
@@ -254,5 +261,6 @@ def work(program: Program, level: Layout, lengths: tuple[int, int, int], held: A
         pairs_at=first[1],
         places=first[0],
         capacity=places,
+        part=held + (x + table + targets) * itemsize,
         held=numbers,
     )

@@ -10,7 +10,7 @@ from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
 from ccn.engine.cpu.program import BY_MATRIX, BY_ONE, COLUMN, DIAGONAL, ENTRY, ROW, TRACE, Program
 from ccn.engine.cpu.strided import strided
 from ccn.engine.cpu.tape import INTEGER_BYTES, Address, Records, Tape, of_size
-from ccn.engine.cpu.vectors import fill, get, integer, put
+from ccn.engine.cpu.vectors import fill, get, integer, multiply, multiply_transposed, put
 
 __all__ = ["begin", "combine", "invariants", "quantities", "reduce", "reserve"]
 
@@ -29,25 +29,53 @@ def reserve(program: Program, level: Layout, chunk: int, n: int, c: int, w: Work
 
 
 @woven
-def reduce(back: bool, tape: Tape, level: Layout, chunk: int, f: Address, n: int, w: Work, one: float) -> None:
-    """From F to the reductions of the children of a chunk, which are zero before; or, added, back."""
+def reduce(
+    back: bool,
+    tape: Tape,
+    level: Layout,
+    chunk: int,
+    f: Address,
+    d: int,
+    basis: Address,
+    transposed: Address,
+    g_f: Address,
+    g_basis: Address,
+    n: int,
+    w: Work,
+    one: float,
+) -> None:
+    """From F to the reductions of the children of a chunk, which are zero before; or back, to its gradient.
+
+    The d channels of F are first mixed by the ``basis`` (d, n), unless that is 0; back, its gradient is added to.
+    """
     width, every = tape.reductions.width, tape.reductions.every
     axes = (width // INTEGER_BYTES - 6) // 2
     for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
         node = level.below_order[at]
-        m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * n
+        m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * d
+        rows, source, begin = level.below_rows[node + 1] - level.below_rows[node], g_f if back else f, first
+        if basis:
+            source, begin = w.part, 0
+        if back:
+            fill(source, begin, rows * n, one - one)
+        elif basis:
+            multiply(False, source, begin, n, f, first, d, rows, d, basis, 0, n, one)
         record = of_size(tape.reductions, m)
         for _ in range(every // width):
             if not (integer(record, 3) and centre < 0):
                 g = integer(record, 0)
                 i = integer(w.x_start, g) + level.local[g, node] * integer(record, 2) + integer(record, 1)
-                j = first + centre * integer(record, 4)
+                j = begin + centre * integer(record, 4)
                 step, jump = record + 6 * INTEGER_BYTES, record + (6 + axes) * INTEGER_BYTES
                 if back:
-                    strided(f, j, jump, w.x, i, step, integer(record, 5), m, n, one, w.indices)
+                    strided(source, j, jump, w.x, i, step, integer(record, 5), m, n, one, w.indices)
                 else:
-                    strided(w.x, i, step, f, j, jump, integer(record, 5), m, n, one, w.indices)
+                    strided(w.x, i, step, source, j, jump, integer(record, 5), m, n, one, w.indices)
             record += width
+        if back and basis:
+            multiply_transposed(g_basis, 0, f, first, d, rows, d, source, 0, n, n, one)
+            if g_f:
+                multiply(False, g_f, first, d, source, 0, n, rows, n, transposed, 0, d, one)
 
 
 @compiled

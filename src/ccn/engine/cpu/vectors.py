@@ -19,6 +19,7 @@ from ccn.engine.cpu.compiling import compiled, inlined
 __all__ = [
     "add",
     "copy",
+    "each",
     "fill",
     "finish",
     "get",
@@ -125,6 +126,12 @@ _add16, _add8, _add4 = _adder(16), _adder(8), _adder(4)
 @compiled
 def _add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
     at = 0
+    while at + 64 <= n:
+        _add16(to, i + at, source, j + at, w)
+        _add16(to, i + at + 16, source, j + at + 16, w)
+        _add16(to, i + at + 32, source, j + at + 32, w)
+        _add16(to, i + at + 48, source, j + at + 48, w)
+        at += 64
     while at + 16 <= n:
         _add16(to, i + at, source, j + at, w)
         at += 16
@@ -310,10 +317,11 @@ def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
         at += 1
 
 
-def _multiplier(rows: int, lanes: int) -> Any:
+def _multiplier(rows: int, lanes: int, each: bool = False) -> Any:
     """``to[r, :lanes] = sum_k x[r, k] w[k, :lanes]``, or added, for ``rows`` rows, which stay in registers.
 
-    Rows of ``to`` are ``along`` numbers apart, those of w ``row``; x[r, k] is at ``r pace + k stride``.
+    Rows of ``to`` are ``along`` numbers apart, those of w ``row``; x[r, k] is at ``r pace + k stride``. With ``each``
+    it stands for as many numbers as there are lanes, one for each.
     """
 
     @_emitted
@@ -349,8 +357,9 @@ def _multiplier(rows: int, lanes: int) -> Any:
                 weights = builder.load(_pointer(builder, kind, w_, place, lanes), align=size)
                 step = builder.mul(loop.index, stride_)
                 for start, total in zip(first, held, strict=True):
-                    number = builder.load(_pointer(builder, kind, x_, builder.add(start, step)))
-                    spread = number if lanes == 1 else _spread(builder, number, lanes)
+                    number = _pointer(builder, kind, x_, builder.add(start, step), lanes if each else 1)
+                    number = builder.load(number, align=size)
+                    spread = number if lanes == 1 or each else _spread(builder, number, lanes)
                     builder.store(_fused(builder, builder.load(total), spread, weights), total)
             for p, total in zip(into, held, strict=True):
                 builder.store(builder.load(total), p, align=size)
@@ -364,6 +373,8 @@ def _multiplier(rows: int, lanes: int) -> Any:
 # Six rows of 16 numbers fill twelve registers of the sixteen that there are, and leave four for what is multiplied.
 _multiply6, _multiply5, _multiply4, _multiply3, _multiply2, _multiply1 = (_multiplier(r, 16) for r in range(6, 0, -1))
 _multiply4x4, _multiply1x4, _multiply1x1 = _multiplier(4, 4), _multiplier(1, 4), _multiplier(1, 1)
+_each4, _each2, _each1 = (_multiplier(r, 16, each=True) for r in (4, 2, 1))
+_each1x4 = _multiplier(1, 4, each=True)
 
 
 @compiled
@@ -452,3 +463,54 @@ def multiply_transposed(
 ) -> None:
     """``w += x^T g`` with x (rows, k), g (rows, n) and w (k, n); rows are ``pace`` and ``along`` numbers apart."""
     _product(True, w, m, n, x, j, 1, pace, k, rows, g, i, along, n, like)
+
+
+@compiled
+def each(
+    adds: bool,
+    to: int,
+    i: int,
+    along: int,
+    x: int,
+    j: int,
+    pace: int,
+    stride: int,
+    rows: int,
+    k: int,
+    w: int,
+    m: int,
+    row: int,
+    n: int,
+    like: float,
+) -> None:
+    """``to[r, a] = sum_k x[r, k, a] w[k, a]`` for a < n, or added to it: every channel by itself.
+
+    Rows of ``to`` are ``along`` numbers apart and those of w ``row``, and x[r, k, 0] is at ``r pace + k stride``.
+    """
+    no_inline()
+    column = 0
+    while column + 16 <= n:
+        a, b, left = i + column, j + column, rows
+        while left >= 4:
+            _each4(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+            a += 4 * along
+            b += 4 * pace
+            left -= 4
+        if left >= 2:
+            _each2(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+            a += 2 * along
+            b += 2 * pace
+            left -= 2
+        if left == 1:
+            _each1(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+        column += 16
+    while column + 4 <= n:
+        for r in range(rows):
+            a, b = i + r * along + column, j + r * pace + column
+            _each1x4(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+        column += 4
+    while column < n:
+        for r in range(rows):
+            a, b = i + r * along + column, j + r * pace + column
+            _multiply1x1(adds, to, a, along, x, b, pace, stride, k, w, m + column, row, like)
+        column += 1
