@@ -6,11 +6,12 @@ The table is made up, so that this runs without a download: 150 small molecules,
 Delaney's equation (ESOL, 2004) says of RDKit's descriptors, with some noise. With a table of your own, begin at the
 first command:
 
-    ccn train solubility.csv --target logS --method trees --output run
-    ccn predict run new.csv -o predictions.csv --interval 0.5 --domain
-    ccn explain run 'CC(=O)Nc1ccc(O)cc1' -o why.svg
+    ccn train solubility.csv --target logS --method trees --output example
+    ccn predict example new.csv -o predictions.csv --interval 0.5 --domain
+    ccn explain example 'CC(=O)Nc1ccc(O)cc1' -o why.svg
 
-Without `--method` several methods are fitted and weighed, which takes a few minutes; `run/report.html` is the report.
+Without `--method` several methods are fitted and weighed, which takes a few minutes. `example/report.html` is the
+report.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ def main(method: str = "trees") -> dict[str, str]:
     write("solubility.csv", ["smiles", "logS"], rows)
     write("new.csv", ["name", "smiles"], [("paracetamol", "CC(=O)Nc1ccc(O)cc1")])
 
-    ccn(f"train solubility.csv --target logS --method {method} --output run --quiet")
-    ccn("predict run new.csv -o predictions.csv --interval 0.5 --domain --quiet")
-    ccn("explain run 'CC(=O)Nc1ccc(O)cc1' -o why.svg --quiet")
+    ccn(f"train solubility.csv --target logS --method {method} --output example --quiet")
+    ccn("predict example new.csv -o predictions.csv --interval 0.5 --domain --quiet")
+    ccn("explain example 'CC(=O)Nc1ccc(O)cc1' -o why.svg --quiet")
     with Path("predictions.csv").open(newline="") as file:
         return next(csv.DictReader(file))
 
@@ -71,4 +72,4 @@ def write(path: str, names: list[str], rows: Sequence[tuple[object, ...]]) -> No
 if __name__ == "__main__":
     for name, value in main().items():
         print(f"{name}: {value}")
-    print(f"report: {Path('run/report.html')}, drawing: {Path('why.svg')}")
+    print(f"report: {Path('example/report.html')}, drawing: {Path('why.svg')}")

@@ -69,6 +69,14 @@ def test_a_link_of_a_page_leads_to_a_file(page: Path) -> None:
     assert not [t for t in targets if not (page.parent / t).exists()]
 
 
+def test_the_commands_of_the_readme_can_be_pasted_one_after_another() -> None:
+    """None begins a run where another, or the example, has left one."""
+    begun = [w for w in commands(ROOT / "README.md") if w[0] in ("train", "tune") and "--resume" not in w]
+    folders = [words[words.index("--output") + 1] for words in begun]
+    assert "--output example" in (ROOT / "examples" / "solubility.py").read_text("utf-8")
+    assert len({*folders, "example"}) == len(folders) + 1
+
+
 def test_the_pages_are_read() -> None:
     assert ["train", "--output", "run", "--resume"] in list(commands(ROOT / "README.md"))
     assert len(list(python(ROOT / "README.md"))) >= 3

@@ -52,7 +52,7 @@ def photograph(folder: str) -> None:
     from playwright.sync_api import sync_playwright
 
     shots = {
-        "report": ("run/report.html", 1100, 820),
+        "report": ("example/report.html", 1100, 820),
         "why": ("why.svg", 720, 420),
         "scheme": ("scheme.png", 1000, 800),
         "rings": ("rings.png", 1000, 800),
@@ -68,7 +68,7 @@ def photograph(folder: str) -> None:
                 page.set_content(f'<body style="margin:0;background:white"><img src="data:{_data(folder, file)}" '
                                  f'style="display:block;max-width:{width}px">')  # fmt: skip
                 page.locator("img").screenshot(path=str(PICTURES / f"{name}.png"))
-        with _served(f"{folder}/run") as address:
+        with _served(f"{folder}/example") as address:
             page = browser.new_page(viewport={"width": 1100, "height": 1400})
             page.goto(f"{address}#molecules={quote(ASKED)}")
             page.wait_for_selector("#cards article:nth-child(2)")

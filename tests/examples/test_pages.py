@@ -65,7 +65,7 @@ def test_solubility_with_a_report() -> None:
     found = example("solubility")["main"]()
     low, high = float(found["logS_low"]), float(found["logS_high"])
     assert low < float(found["logS_pred"]) < high
-    assert Path("run/report.html").stat().st_size > 10_000
+    assert Path("example/report.html").stat().st_size > 10_000
     assert Path("why.svg").read_text("utf-8").startswith("<svg")
 
 

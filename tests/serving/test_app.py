@@ -228,6 +228,8 @@ def test_a_replaced_model_answers_without_a_dropped_request(client: Any, runs: d
     file.write_bytes(kept.read_bytes()[:1000])  # as while it is written
     broken = until(lambda found: found["status"] == "degraded")
     assert broken["models"] == before["models"]
+    (fault,) = (model["fault"] for model in client.get("/models").json() if model["name"] == "network")
+    assert fault.startswith("model.safetensors: ")
     shutil.copy(runs["warm"] / "model.safetensors", tmp_path / "new")
     training = runs["network"] / "training.csv.gz"
     shutil.move(training, tmp_path / "training")

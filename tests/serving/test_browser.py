@@ -144,6 +144,44 @@ def test_a_link_restores_what_is_shown(visit: Any, browser: Any) -> None:
     )
 
 
+def test_a_link_pasted_into_the_open_page_restores_too(visit: Any) -> None:
+    page = visit()
+    predict(page, "CCCO propanol")
+    page.get_by_role("button", name="Copy link").click()
+    link = page.evaluate("navigator.clipboard.readText()")
+    predict(page, "CCN")
+    page.evaluate("location.hash = 'results'")  # as by the link that skips to the results
+    page.get_by_role("button", name="Copy link").click()
+    assert "molecules=CCN" in page.evaluate("navigator.clipboard.readText()")
+    page.evaluate("link => { location.href = link; }", link)
+    page.get_by_role("heading", name="propanol").wait_for()
+    assert page.locator("#models input").count() == 2
+
+
+def test_a_token_is_asked_for_until_it_is_right(browser: Any, address: str) -> None:
+    page = browser.new_page()
+
+    def guard(route: Any) -> None:
+        right = route.request.headers.get("authorization") == "Bearer right"
+        route.continue_() if right else route.fulfill(status=401, json={"detail": "a token is needed"})
+
+    page.route("**/models", guard)
+    page.route("**/predict", guard)
+    page.goto(address + "/")
+    for given in ("wrong", "right"):
+        page.get_by_label("Token", exact=True).fill(given)
+        page.get_by_role("button", name="Use it").click()
+        page.locator("#token-fault:not(:empty)" if given == "wrong" else "#models input").first.wait_for()
+    page.evaluate("sessionStorage.clear()")  # as when the server was started again with another one
+    page.fill("#molecules", "CCO")
+    page.click("#go")
+    page.get_by_label("Token", exact=True).fill("right")
+    page.get_by_role("button", name="Use it").click()
+    done(page, 1)
+    assert page.locator("#models input").count() == page.locator("#upload-model option").count() == 2
+    page.context.close()
+
+
 def test_a_wrong_smiles_is_marked_where_it_is_wrong(visit: Any) -> None:
     page = visit()
     predict(page, "CC(C unclosed\nCCO")

@@ -38,7 +38,7 @@ class Stub:
         self.asked.append(dict(task))
         await self.gate.wait()
         smiles = [row["smiles"] for row in task["molecules"]]
-        if "dies" in smiles:
+        if "dies" in smiles or ("killed once" in smiles and len(self.asked) == 1):
             self.alive = False
             raise LostError("died")
         if "refused" in smiles:
@@ -112,6 +112,16 @@ def test_only_the_culprit_of_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch)
         assert pool.workers[0].starts == 3  # type: ignore[attr-defined]
 
     carry_out(test, monkeypatch)
+
+
+def test_a_request_whose_process_is_killed_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(pool: Pool) -> None:
+        (task,) = await begun(pool, ("predict", rows("killed once")))
+        Stub.gate.set()
+        assert (await task).rows[0]["smiles"] == "killed once"
+
+    carry_out(test, monkeypatch)
+    assert sizes() == [1, 1]
 
 
 def test_explanations_leave_a_process_to_predictions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,16 +73,26 @@ def explain(
         for card in found.cards:
             _show(card)
     else:
+        if len(found.cards) == 1:
+            tell(_sum(found.cards[0]))
         lacking = f", {len(found.faults):,} rows without" if found.faults else ""
-        tell(f"{len(found.cards):,} explanations{lacking}; written to {output}")
+        tell(f"{len(found.cards):,} explanation{'s' * (len(found.cards) != 1)}{lacking}; written to {output}")
+
+
+def _sum(card: Card) -> str:
+    """How the contributions add up, in one line."""
+    from ccn.explain.drawing import equation
+
+    e = card.explanation
+    return f"{e.target}: {e.value:.4g}; in {e.scale}: {equation(e)}"
 
 
 def _show(card: Card) -> None:
     from ccn.cli.show import printable, table
-    from ccn.explain.drawing import equation, number
+    from ccn.explain.drawing import number
 
     e = card.explanation
-    print(printable(f"{card.name}\n{e.target}: {e.value:.4g}; in {e.scale}: {equation(e)}"))
+    print(printable(f"{card.name}\n{_sum(card)}"))
     items = [(f"atom {i} ({s})", x) for i, (s, x) in enumerate(zip(e.symbols, e.atoms.tolist(), strict=True))]
     for (u, v), x in zip(e.ends.tolist(), e.bonds.tolist(), strict=True):
         items.append((f"bond {u}-{v} ({e.symbols[u]}, {e.symbols[v]})", x))

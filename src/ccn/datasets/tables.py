@@ -162,9 +162,9 @@ def find_column(table: Table, name: str, what: str) -> int:
     if len(alike) == 1:
         return alike[0]
     close = difflib.get_close_matches(name, table.columns, 1, 0.5)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = f"; did you mean {close[0]!r}?" if close else ""
     listed = ", ".join(table.columns[:20]) + ", .." * (len(table.columns) > 20)
-    raise ConfigurationError(f"{table.path}: there is no column {name!r} ({what}); {hint}The columns are {listed}")
+    raise ConfigurationError(f"{table.path}: there is no column {name!r} ({what}); the columns are {listed}{hint}")
 
 
 def open_table(

@@ -8,6 +8,7 @@ answering, and /health says why.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -98,7 +99,11 @@ class Catalogue:
         stamp = _stamp(path)
         version, copy = await asyncio.to_thread(self._copied, name, path)
         before = self.entries.get(name)
-        about = await self.pool.load(name, version, str(copy), self.training)
+        try:
+            about = await self.pool.load(name, version, str(copy), self.training)
+        except CCNError as error:  # says the file that was copied, which the copy stands for
+            file = model_path(path)
+            raise ConfigurationError(str(error).replace(str(copy.parent), str(file.parent))) from None
         self.entries[name] = Entry(name, path, version[:12], about, time.time(), stamp)
         if before is not None:
             for other in copy.parent.parent.iterdir():
@@ -132,6 +137,7 @@ class Catalogue:
                     self.metrics.loaded(entry.name, good=True)
                 except (CCNError, OSError) as error:
                     why = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
-                    self.entries[entry.name] = replace(entry, stamp=stamp, fault=why)
+                    shown = why.replace(f"{model_path(entry.path).parent}{os.sep}", "")  # clients learn no folders
+                    self.entries[entry.name] = replace(entry, stamp=stamp, fault=shown)
                     say(f"ccn serve: {entry.name}: the new file is not used: {why}")
                     self.metrics.loaded(entry.name, good=False)

@@ -4,7 +4,7 @@ A free worker takes the request that is due first, and with it all that wait for
 one batch: nobody waits for company, but the longer the queue, the larger the batches. A long request is cut into
 slices, each due a little later than the one before, so that short requests overtake it. Explanations never occupy all
 workers if there are several. If a batch fails, its requests are tried again one by one, so that only the culprit is
-refused.
+refused; so is one whose process died, which something else may have killed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ccn.errors import CCNError
 from ccn.progress import log, say
 from ccn.serving.limits import Limits
 from ccn.serving.metrics import Metrics
-from ccn.serving.worker import LostError, RefusedError, Worker
+from ccn.serving.worker import LostError, RefusedError, TooLongError, Worker
 
 __all__ = ["Answered", "BusyError", "Pool"]
 
@@ -221,8 +221,9 @@ class Pool:
         self._release(worker)
 
     def _failed(self, items: list[_Item], error: CCNError) -> None:
+        died = isinstance(error, LostError) and not isinstance(error, TooLongError)
         for item in items:
-            if len(items) > 1:
+            if len(items) > 1 or (died and not item.alone):
                 item.alone = True
                 self.waiting.append(item)
             elif not item.future.done():

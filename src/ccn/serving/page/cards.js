@@ -50,6 +50,9 @@ function badge(values) {
   return make("span", { class: `badge ${word}`, title: more.join("; ") }, said[word] || word);
 }
 
+// Whether a model has the name of its only target, which then need not stand there twice.
+export const named = model => model.targets.length === 1 && model.targets[0] === model.name;
+
 export class Answer {
   // What one model says of one molecule.
   constructor(model, row, spans, coverage, several) {
@@ -57,7 +60,7 @@ export class Answer {
     this.figure = make("div", {});
     this.near = make("div", {});
     this.part = make("section", { class: "answer", "aria-label": model.name });
-    const head = make("div", { class: "line" }, make("span", { class: "model" }, several ? model.name : ""));
+    const head = make("div", { class: "line" }, make("span", { class: "model" }, named(model) ? "" : model.name));
     if (several) this.part.append(head);
     if (row.reason) {
       this.part.append(make("p", { class: "problem" }, row.reason));

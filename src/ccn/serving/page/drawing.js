@@ -82,7 +82,8 @@ function bars(whole) {
 // The figure of an explanation.
 export function explained(found) {
   if (!found.drawing) return make("p", { class: "problem" }, found.reason || "There is no drawing.");
-  const usual = found.equation + (found.atoms.length > 300 ? "" : ". Point at an atom.");
+  const scale = found.scale === `units of ${found.target}` ? "" : `, ${found.scale}`;
+  const usual = `${found.target}${scale}: ${found.equation}` + (found.atoms.length > 300 ? "" : ". Point at an atom.");
   const caption = make("figcaption", { "aria-live": "polite" }, usual);
   const alt = `Contributions of atoms to ${found.target}: ${found.equation}`;
   const stack = make("div", { class: "stack" }, picture(found.drawing, alt, { width: WIDTH, height: HEIGHT }),

@@ -1,7 +1,7 @@
 // What is asked, and what is done with the answers.
 
 import * as api from "./api.js";
-import { cards } from "./cards.js";
+import { cards, named } from "./cards.js";
 import { address, copyText, csv, restored, save } from "./copy.js";
 import { byId, make, marked, picture } from "./dom.js";
 import { editor } from "./editor.js";
@@ -62,6 +62,8 @@ async function predict() {
   const some = given.slice(0, MOST), coverage = Number(byId("coverage").value) || null;
   if (running) running.abort();
   const mine = running = new AbortController(), { signal } = mine;
+  const link = address(asked());
+  history.replaceState(null, "", link);
   say("predicting\u2026");
   byId("go").disabled = true;
   const answers = new Map();
@@ -78,8 +80,7 @@ async function predict() {
     byId("go").disabled = false;
   }
   faults(answers.get(used[0]), some);
-  history.replaceState(null, "", address(asked()));
-  shown = { molecules: some, models: used, answers };
+  shown = { molecules: some, models: used, answers, link };
   byId("results").hidden = false;
   const places = cards(some, used, answers, coverage);
   if (!matchMedia("(min-width: 46rem)").matches) byId("results").scrollIntoView();
@@ -129,10 +130,12 @@ async function reasons(some, used, places, answers, signal) {
 
 function askToken() {
   byId("token-form").hidden = false;
+  byId("token-fault").textContent = api.token() ? "The server refuses this token." : "";
   byId("ask").hidden = byId("upload").hidden = true;
   byId("token").focus();
 }
 
+// What an address asks for: when the page opens, and when a link is pasted into it.
 async function begin() {
   const before = restored();
   if (before.token) {
@@ -147,19 +150,19 @@ async function begin() {
     return;
   }
   byId("token-form").hidden = true;
-  byId("ask").hidden = false;
+  byId("ask").hidden = byId("upload").hidden = false;
   const targets = [...new Set(models.flatMap(model => model.targets))];
   byId("lead").textContent = "Predictions of " + targets.slice(0, 6).join(", ") + (targets.length > 6 ? " and more" : "") + ", with reasons";
-  byId("models").append(...models.map((model, i) => make("label", {},
+  byId("models").replaceChildren(make("legend", {}, "Models"), ...models.map((model, i) => make("label", {},
     make("input", { type: "checkbox", value: model.name, checked: before.models ? before.models.includes(model.name) : i === 0,
       onchange: conditions }),
-    make("span", {}, model.name, make("span", { class: "soft" }, ` ${model.targets.slice(0, 3).join(", ")}${model.targets.length > 3 ? ", \u2026" : ""}`)))));
+    make("span", {}, model.name, named(model) ? null : make("span", { class: "soft" },
+      ` ${model.targets.slice(0, 3).join(", ")}${model.targets.length > 3 ? ", \u2026" : ""}`)))));
+  byId("upload-model").replaceChildren(...models.map(model => make("option", { value: model.name }, model.name)));
   conditions();
   for (const field of byId("columns").querySelectorAll("input")) field.value = before.columns[field.name] ?? "";
   if ([...byId("coverage").options].some(option => option.value === before.coverage && !option.disabled))
     byId("coverage").value = before.coverage;
-  uploads(models, () => byId("coverage").value);
-  editor(smiles => { byId("molecules").value = (byId("molecules").value.trim() + "\n" + smiles).trim() + "\n"; });
   if (before.text) {
     byId("molecules").value = before.text;
     if (byId("ask").checkValidity()) await predict();
@@ -178,12 +181,18 @@ byId("token-form").addEventListener("submit", event => {
   api.setToken(byId("token").value.trim());
   begin();
 });
+uploads(() => models, () => byId("coverage").value);
+editor(smiles => { byId("molecules").value = (byId("molecules").value.trim() + "\n" + smiles).trim() + "\n"; });
+addEventListener("hashchange", () => {
+  const { text, token } = restored();
+  if (text || token) begin(); // else it is the link that skips to the results
+});
 const flash = (button, text) => {
   const before = button.textContent;
   button.textContent = text;
   setTimeout(() => { button.textContent = before; }, 2000);
 };
-byId("copy-link").addEventListener("click", async event => flash(event.target, await copyText(location.href) ? "Copied" : "Not copied"));
+byId("copy-link").addEventListener("click", async event => flash(event.target, await copyText(shown.link) ? "Copied" : "Not copied"));
 byId("copy-csv").addEventListener("click", async event =>
   flash(event.target, await copyText(csv(shown.molecules, shown.models, shown.answers)) ? "Copied" : "Not copied"));
 byId("save-csv").addEventListener("click", () => save(csv(shown.molecules, shown.models, shown.answers), "predictions.csv", "text/csv"));

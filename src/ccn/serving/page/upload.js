@@ -53,13 +53,11 @@ async function watch(job, file, item) {
 }
 
 export function uploads(models, coverage) {
-  byId("upload-model").replaceChildren(...models.map(model => make("option", { value: model.name }, model.name)));
-  byId("upload").hidden = false;
   byId("upload-form").addEventListener("submit", async event => {
     event.preventDefault();
     const file = byId("table").files[0], item = make("li", {});
     const kind = KINDS[file.name.toLowerCase().split(".").pop()];
-    const model = models.find(one => one.name === byId("upload-model").value);
+    const model = models().find(one => one.name === byId("upload-model").value);
     byId("jobs").prepend(item);
     if (!kind) {
       item.append(make("span", { class: "problem" }, `${file.name}: choose a .csv, .tsv, .smi or .sdf file`));
