@@ -74,7 +74,8 @@ def explain(
             _show(card)
     else:
         lacking = f", {len(found.faults):,} rows without" if found.faults else ""
-        tell(f"{len(found.cards):,} explanations{lacking}; written to {output}")
+        count = len(found.cards)
+        tell(f"{count:,} explanation{'s' * (count != 1)}{lacking}; written to {output}")
 
 
 def _show(card: Card) -> None:
