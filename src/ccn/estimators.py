@@ -36,7 +36,6 @@ from ccn.graphs.ragged import Int, Ragged
 from ccn.learning import model_file
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.learning.inputs import Inputs, column_of, read
-from ccn.learning.measured import FILE
 from ccn.learning.metrics import score
 from ccn.learning.model import Model, Prediction
 from ccn.learning.settings import Features
@@ -373,8 +372,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def load(cls, path: str | Path) -> Self:
         """An estimator from a model file or the folder of a run; no code of the file is run."""
         model = model_file.load(path)
-        if (model_file.model_path(path).parent / FILE).is_file() and "training" in model.about:
-            model = model_file.with_measured(model, path)
+        model = model_file.with_measured_at_hand(model, path)
         if (model.task.kind == "regression") != issubclass(cls, RegressorMixin):
             other = "CCNRegressor" if model.task.kind == "regression" else "CCNClassifier"
             raise ConfigurationError(f"{path}: a model of the kind {model.task.kind}; load it with ccn.{other}")

@@ -178,6 +178,18 @@ def test_a_page_has_every_row_and_no_part_file(ccn: Callable[..., None], run: Pa
     assert {p.name for p in tmp_path.iterdir()} == {"new.csv", "out.html"}
 
 
+def test_a_page_says_whether_the_model_has_seen_anything_like_it(ccn: Call, run: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.csv").write_text("smiles\nCCO\n")
+    shown = ("domain", "distance", "unseen", "neighbour_1_size")
+    for words, there in (((), shown), (("--neighbours", "0"), shown[:-1])):
+        ccn("predict", run, tmp_path / "new.csv", "-o", tmp_path / "out.html", "--quiet", "--overwrite", *words)
+        page = (tmp_path / "out.html").read_text()
+        assert [name for name in shown if f">{name}</button>" in page] == list(there)
+        assert page.split("</script>")[0].count("<svg") == 1 + (there == shown)
+    ccn("predict", run, tmp_path / "new.csv", "-o", tmp_path / "out.csv", "--quiet")
+    assert list(rows(tmp_path / "out.csv")[0]) == ["smiles", "size_pred", "reason"]
+
+
 def test_domain_and_neighbours(ccn: Call, run: Path, tmp_path: Path) -> None:
     trained = Measured.read(run / FILE, ["size"], describe(run)["about"]["training"])
     table, out = tmp_path / "new.csv", tmp_path / "out.csv"

@@ -33,3 +33,25 @@ def test_a_column_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 def test_a_negative_number_of_pictures_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="--graphs"):
         app(["data", "info", "MUTAG", "--graphs", "-1"], result_action="return_value")
+
+
+def test_all_targets_of_a_table_are_named_by_one_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "m.csv").write_text("Compound ID,smiles,a,b\n7,C,1,2.5\n8,CC,2,3.5\n")
+    (tmp_path / "named.csv").write_text("smiles,all,b\nC,1,2.5\nCC,2,3.5\n")
+    for name, targets in (("m.csv", ["a", "b"]), ("named.csv", ["all"])):
+        app(["data", "info", str(tmp_path / name), "--target", "all", "--json"], result_action="return_value")
+        assert json.loads(capsys.readouterr().out)["targets"] == targets
+
+
+def test_cliffs_name_rows_as_the_source_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["C1CC,0", *(f"{'C' * n}O,{n}" for n in (8, 9)), "CCCCCCCCCCl,900"]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,y", *rows]))
+    named = "\n".join(["compound_id,smiles,y", *(f"c{i},{row}" for i, row in enumerate(rows))])
+    (tmp_path / "named.csv").write_text(named)
+    words = ["--similarity", "0.1", "--target", "y"]
+    app(["data", "cliffs", str(tmp_path / "m.csv"), *words, "--json"], result_action="return_value")
+    assert json.loads(capsys.readouterr().out)[0]["rows"] == [3, 4]
+    page = tmp_path / "cliffs.html"
+    app(["data", "cliffs", str(tmp_path / "named.csv"), *words, "-o", str(page)], result_action="return_value")
+    assert "c2: 9" in page.read_text()
+    assert "c3: 900" in page.read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ import pytest
 from rdkit import Chem
 
 from ccn.errors import ConfigurationError
+from ccn.explain.drawing import equation
 from ccn.explain.neighbours import Other, cliffs
+from ccn.explain.place import Place
 from ccn.explain.writing import SUFFIXES, Card, Extra, cliffs_page, page, sdf, table, write
 
 SMILES = ["CC(=O)O", "CCCN"]
@@ -24,7 +27,8 @@ def _cards(numbers: Any) -> list[Card]:
     other = Other(0, "CCO", "1.5", 0.5, ((0, 0), (1, 1), (3, 2)))
     extra = Extra("<fields>", [("<svg></svg>", "level 0")], ("level",), [["1"]])
     found = numbers.explain(SMILES)
-    return [Card("acid <x>", found[0], [other], [extra]), Card("amine", found[1])]
+    seen = Place("edge", 0.6, 0.4, 0.25, "element <B>", "CCO", "1.51234", (0.5, 2.0))
+    return [Card("acid <x>", found[0], [other], [extra], place=seen), Card("amine", found[1])]
 
 
 class _Tags(HTMLParser):
@@ -47,6 +51,14 @@ def test_a_page_is_self_contained(numbers: Any) -> None:
     assert "script" not in found.tags
     assert "acid &lt;x&gt;" in text
     assert "&lt;fields&gt;" in text
+    assert "never seen in training: element &lt;B&gt;" in text
+    assert "90 % interval 0.5 to 2" in text
+    assert "similarity 0.40 by parts, 0.25 by Morgan; measured 1.512" in text
+
+
+def test_words_are_text_that_a_phone_does_not_shrink(numbers: Any) -> None:
+    one = Card("amine", numbers.explain(SMILES)[1])
+    assert f"<p>{escape(equation(one.explanation))}</p>" in page([one], "Why?")
 
 
 def test_the_lines_of_a_table_add_up(numbers: Any) -> None:
@@ -80,5 +92,7 @@ def test_the_suffix_decides(numbers: Any, tmp_path: Path) -> None:
 
 def test_cliffs_on_a_page() -> None:
     found = cliffs(["CCCCO", "CCCCN"], np.array([0.0, 1.0]), similarity=0.2)
-    assert cliffs_page(found, "Cliffs", ["no", "yes"]).count("<figure>") == 2
-    assert "<figure>" not in cliffs_page([], "Cliffs")
+    page = cliffs_page(found, "Cliffs", ["no", "yes"], "<m{}>".format)
+    assert page.count("<figure>") == 2
+    assert "&lt;m0&gt;: no" in page
+    assert "<figure>" not in cliffs_page([], "Cliffs", [], str)

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from ccn import CCNRegressor
+from ccn.explain.writing import write
 from ccn.reports import report as reports
 from ccn.reports.gallery import gallery
 from ccn.reports.report import write_comparison, write_report
 from ccn.reports.run import Run
+from ccn.runs.explain import Asked, explain_rows
 
 Make = Callable[..., Run]
 WIDTHS = (1280, 390)
@@ -25,7 +28,7 @@ LOOK = """() => {
   const wide = document.documentElement.clientWidth, faults = [];
   if (document.documentElement.scrollWidth > wide) faults.push("the page is wider than the window");
   for (const one of document.querySelectorAll("body *")) {
-    if (one.closest(".wide, svg, details:not([open])") && !one.matches(".wide, svg")) continue;
+    if (one.parentElement.closest(".wide, svg, details:not([open])")) continue;  // which scroll, or are closed
     const box = one.getBoundingClientRect();
     if (box.right > wide + 1) faults.push("beyond the window: " + one.outerHTML.slice(0, 80));
   }
@@ -75,11 +78,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory, run_of: Make) -> dict[str, P
             made[name] = write_report(root / name)
         patch.setattr(reports, "read_run", lambda folder: replace(run_of("regression"), folder=folder))
         made["compared"] = write_comparison([root / "numbers", root / "second"], root / "compared.html")
-    rows = [[f"<b>m{i}</b>", "C" * (1 + i % 9) + "O", f"{(7 * i) % 30 - 4}.5", ""] for i in range(30)]
+    rows = [[f"<b>m{i}</b>", "C" * (1 + i % 9) + "O", f"{(7 * i) % 30 - 4}.5", "", "CN" * 20] for i in range(30)]
     made["molecules"] = root / "molecules.html"
     made["molecules"].write_text(
-        gallery("new", ["name", "smiles", "a very long name of a column_pred", "reason"], rows, 1, 30)
+        gallery(
+            "new", ["name", "smiles", "a very long name of a column_pred", "reason", "neighbour_1"], rows, [1, 4], 30
+        )
     )
+    smiles = [f"{'C' * n}{end}" for n in range(1, 8) for end in ("O", "N", "c1ccccc1")]
+    model = CCNRegressor(method="gp").fit(smiles, [float(len(s)) for s in smiles]).model_
+    why = explain_rows(model, ["a" * 80, "b"], ["CCc1ccccc1O", "OB(O)CN"], None, Asked(neighbours=1), page=True)
+    made["why"] = root / "why.html"
+    write(why.cards, made["why"], "Why a very long name of a column?", ["about"])
     return made
 
 
@@ -97,7 +107,7 @@ def visit(browser: Any, path: Path, width: int = 1280, **how: Any) -> tuple[Any,
     return page, said
 
 
-NAMES = ["numbers", "classes", "eight", "compared", "molecules"]
+NAMES = ["numbers", "classes", "eight", "compared", "molecules", "why"]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -202,18 +202,27 @@ def cliffs(
         apart=(0.5 if names else None) if apart is None else apart,
         most=most,
     )
+    numbers = range(1, len(found) + 1) if found.rows is None else found.rows.tolist()
     if json:
-        print_json([asdict(pair) for pair in pairs])
+        print_json([asdict(pair) | {"rows": [numbers[i] for i in pair.rows]} for pair in pairs])
         return
+
+    def called(i: int) -> str:
+        return (found.ids[i] if found.ids is not None else "") or f"row {numbers[i]}"
+
     if output is not None:
-        write_atomically(output, cliffs_page(pairs, f"Activity cliffs of {name}", names).encode())
+        write_atomically(output, cliffs_page(pairs, f"Activity cliffs of {name}", names, called).encode())
         print(printable(f"{len(pairs)} pairs of {found.name}; written to {output}"))
         return
     rows = [
-        [f"{p.similarity:.2f}", *(x for s, y in zip(p.smiles, p.values, strict=True) for x in (s, _value(y, names)))]
+        [
+            f"{p.similarity:.2f}",
+            *(x for i, s, y in zip(p.rows, p.smiles, p.values, strict=True) for x in (called(i), s, _value(y, names))),
+        ]
         for p in pairs
     ]
-    table(f"Activity cliffs of {name}", ["similarity", "first", name, "second", name], rows, {"first", "second"})
+    head = ["similarity", "first", "", name, "second", "", name]
+    table(f"Activity cliffs of {name}", head, rows, {"first", "second", ""})
 
 
 def _value(y: float, names: list[str]) -> str:

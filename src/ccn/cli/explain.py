@@ -76,7 +76,8 @@ def explain(
         if len(found.cards) == 1:
             tell(_sum(found.cards[0]))
         lacking = f", {len(found.faults):,} rows without" if found.faults else ""
-        tell(f"{len(found.cards):,} explanation{'s' * (len(found.cards) != 1)}{lacking}; written to {output}")
+        count = len(found.cards)
+        tell(f"{count:,} explanation{'s' * (count != 1)}{lacking}; written to {output}")
 
 
 def _sum(card: Card) -> str:

@@ -14,7 +14,7 @@ def predict(
     *more: More,
     interval: float | None = None,
     domain: Flag = False,
-    neighbours: int = 0,
+    neighbours: int | None = None,
     stream: Stream = Stream(),
 ) -> None:
     """Predict for every row of a table of molecules, of any length, in constant memory, or for SMILES.
@@ -23,7 +23,8 @@ def predict(
     `cat new.csv | ccn predict run - > out.csv`.
 
     The output is .csv, .tsv, .xlsx or .sdf (.jsonl for graphs), or .html, a page of drawn molecules to sort and filter
-    in a browser. All columns and the order of rows are kept.
+    in a browser, which always has 90 % intervals, --domain and the nearest training molecule where the model has them
+    (--neighbours 0 leaves that out). All columns and the order of rows are kept.
     `<target>_pred` is added, with the probability of each class, or with `<target>_low` and `<target>_high` for
     --interval. With --domain the column `domain` says in a word whether the model has seen anything like the row:
     `inside` what it has learned from, at its `edge`, or `outside`, where errors are larger than its metrics say

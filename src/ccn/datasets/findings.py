@@ -150,6 +150,7 @@ def _repeated(data: Dataset) -> dict[str, Any]:
         {
             "smiles": data.smiles[rows[0]],
             "rows": [_number(data, i) for i in rows[:_SHOWN]],
+            **({} if data.ids is None else {"ids": [data.ids[i] for i in rows[:_SHOWN]]}),
             "values": [_values(data, i) for i in rows[:_SHOWN]],
         }
         for _, rows in apart[:_SHOWN]

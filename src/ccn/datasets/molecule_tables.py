@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ MOLECULE_OPTIONS = ("features", "hydrogens", "max_atoms", "standardise", "n_jobs
 """Options of :func:`dataset_of_molecules` that the readers of molecules pass on."""
 _SMILES_NAMES = ("smiles", "canonical_smiles", "isomeric_smiles", "smiles_string", "mol", "molecule", "structure")
 _ID_NAMES = ("id", "index", "idx", "no", "no.", "number", "row", "name", "title", "cid", "key", "inchikey")
+_ID_OF = re.compile(r"(compound|molecule|mol|sample|substance|structure|chembl|drug)[ _.-]*(id|name|no\.?|number|key)")
 _LARGEST = 1e38  # that float32 holds
 _NO_EXTRA = "not a number in an extra column"
 _FEW = 20  # distinct words that may be classes
@@ -136,11 +138,15 @@ def find_schema(
         raise ConfigurationError(f"{table.path}: the column {both[0]!r} of --extra-columns is {what}; leave it out")
     if identifier is None:
         free = (name for name in table.columns if name not in taken and name not in targets)
-        identifier = next((name for name in free if name.lower() in _ID_NAMES), None)
+        identifier = next((name for name in free if _is_id(name)), None)
     censored = task != "classification"
     words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
     commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
     return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas, censored)
+
+
+def _is_id(name: str) -> bool:
+    return name.lower() in _ID_NAMES or _ID_OF.fullmatch(name.lower()) is not None
 
 
 def smiles_columns(columns: Sequence[str], cells: Callable[[int], Iterable[str]]) -> list[int]:
@@ -192,7 +198,7 @@ def _counts_rows(column: Sequence[str]) -> bool:
 
 def _target_columns(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
     """Columns that look like targets."""
-    candidates = {name: column for name, column in cells.items() if name.lower() not in _ID_NAMES}
+    candidates = {name: column for name, column in cells.items() if not _is_id(name)}
     candidates = {name: column for name, column in candidates.items() if not all(map(is_missing, column))}
     numbers = [name for name, column in candidates.items() if _numeric(column)]
     if numbers:

@@ -25,13 +25,16 @@ __all__ = [
     "colour",
     "draw",
     "equation",
+    "headings",
     "heat_map",
+    "keyed",
     "legend",
     "limit",
     "molecule",
     "number",
     "picture",
     "placed",
+    "whole",
 ]
 
 _LOW, _HIGH = np.array([0.24, 0.53, 0.82]), np.array([0.89, 0.50, 0.08])
@@ -221,16 +224,35 @@ def bars(values: Mapping[str, float], width: int = 280, shown: int = _SHOWN) -> 
     return f"<g {_FONT} font-size='11'>{''.join(out)}{axis}</g>", height
 
 
+def headings(e: Explanation) -> list[str]:
+    """What is predicted, and how the contributions add up to it."""
+    value = "" if e.value == e.prediction else f" \N{MIDDLE DOT} predicted {_plain(e.value)}"
+    return [f"{e.target}{value}", equation(e)]
+
+
+def keyed(e: Explanation) -> str:
+    """The legend of a drawing, as an element of its own."""
+    text = f"contributions, {e.scale}"
+    width = max(230, min(460, 7 * len(text)))
+    key = f"<g transform='translate(1,2)'>{legend(limit(e), text)}</g>"
+    return f"<svg width='{width}' height='48' viewBox='0 0 {width} 48'>{key}</svg>"
+
+
+def whole(e: Explanation, width: int = 300) -> str:
+    """The bars of the molecule-level features, as an element of its own."""
+    made, tall = bars(e.whole, width)
+    title = f"<text y='12' font-size='12' {_FONT}>whole molecule</text>"
+    size = f"width='{width}' height='{tall + 24}' viewBox='0 0 {width} {tall + 24}'"
+    return f"<svg {size}>{title}<g transform='translate(0,22)'>{made}</g></svg>"
+
+
 def draw(e: Explanation, width: int = 720) -> str:
     """The whole picture as an SVG document."""
     has_bars = bool(e.whole)
     left = round(width * 0.58) if has_bars else width
     height = min(round(left * 0.68), 340)
-    value = "" if e.value == e.prediction else f" \N{MIDDLE DOT} predicted {_plain(e.value)}"
-    lines = [
-        *textwrap.wrap(f"{e.target}{value}", max(20, width // 8)),
-        *textwrap.wrap(equation(e), max(20, width // 7)),
-    ]
+    first, second = headings(e)
+    lines = [*textwrap.wrap(first, max(20, width // 8)), *textwrap.wrap(second, max(20, width // 7))]
     top = 10 + _LINE * len(lines)
     texts = "".join(
         f"<text x='12' y='{6 + _LINE * (i + 1)}' font-size='{12 if i else 14}'>{escape(line)}</text>"
@@ -243,12 +265,10 @@ def draw(e: Explanation, width: int = 720) -> str:
     ]
     total = top + height + 52
     if has_bars:
-        made, tall = bars(e.whole, width - left - 20)
-        parts.append(
-            f"<g transform='translate({left + 8},{top + 14})'><text font-size='12' {_FONT}>whole molecule</text>"
-        )
-        parts.append(f"<g transform='translate(0,8)'>{made}</g></g>")
-        total = max(total, top + tall + 30)
+        made = whole(e, width - left - 20)
+        tall = int(re.search(r"height='(\d+)'", made)[1])  # type: ignore[index]
+        parts.append(f"<g transform='translate({left + 8},{top + 2})'>{made}</g>")
+        total = max(total, top + tall + 18)
     head = f"xmlns='http://www.w3.org/2000/svg' width='{width}' height='{total}' viewBox='0 0 {width} {total}'"
     return f"<svg {head} {_FONT}><rect width='100%' height='100%' fill='#fff'/>{texts}{''.join(parts)}</svg>"
 

@@ -19,7 +19,7 @@ from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.smiles import parse_smiles
 from ccn.learning.task import Floats
 
-__all__ = ["Cliff", "Common", "Other", "cliffs", "common", "counterfactuals"]
+__all__ = ["Cliff", "Common", "Other", "cliffs", "common", "counterfactuals", "similarities"]
 
 _SECONDS = 2  # of the search for a common substructure
 _TOGETHER = 512  # molecules compared with all others at a time
@@ -86,6 +86,17 @@ def _similarity(a: Any, b: Any) -> Floats:
     return np.asarray(both / np.maximum(either, 1))
 
 
+def similarities(smiles: str, others: Sequence[str]) -> Floats:
+    """Tanimoto's similarity of a molecule with each of others, by counted Morgan fingerprints of radius 2.
+
+    Example:
+        >>> similarities("CCO", ["OCC", "c1ccccc1"]).tolist()
+        [1.0, 0.0]
+    """
+    found: Floats = _similarity(_table([smiles]), _table(others))[0]
+    return found
+
+
 def _unary(table: Any) -> Any:
     """A count c as ones at the first c of 16 places; larger counts are rare and count as 16."""
     import scipy.sparse as sp
@@ -134,7 +145,7 @@ def counterfactuals(
         known = [i for i in known if abs(float(values[i]) - answer) > apart]
     if not known:
         return []
-    near = _similarity(_table([smiles]), _table([others[i] for i in known]))[0]
+    near = similarities(smiles, [others[i] for i in known])
     found = []
     for k in np.argsort(-near, kind="stable")[:most].tolist():
         i = known[k]

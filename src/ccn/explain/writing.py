@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from ccn.chemistry.smiles import parse_smiles
 from ccn.errors import ConfigurationError
-from ccn.explain.drawing import arcs, draw, heat_map, molecule
+from ccn.explain.drawing import arcs, draw, headings, heat_map, keyed, molecule, picture, whole
 from ccn.explain.explanation import Explanation
-from ccn.explain.neighbours import Cliff, Common, Other
+from ccn.explain.neighbours import Cliff, Common, Other, common
+from ccn.explain.place import Place, short
 from ccn.files import write_atomically
 
 __all__ = ["SUFFIXES", "Card", "Extra", "cliffs_page", "page", "sdf", "table", "write"]
@@ -25,18 +26,20 @@ __all__ = ["SUFFIXES", "Card", "Extra", "cliffs_page", "page", "sdf", "table", "
 SUFFIXES = (".html", ".svg", ".csv", ".tsv", ".sdf")
 _MARK = (0.99, 0.85, 0.55)
 _MOST = 500  # molecules drawn on a page
+_FEW = 20  # up to which their nearest training molecules are drawn too
 _STYLE = """
-:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fafafa; --card: #fff; --line: #ddd; --dim: #666; }
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #fff; --line: #ddd; --dim: #666; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #17181a; --line: #3a3c40; --dim: #a5a5a5; } }
 body { font: 15px/1.45 Helvetica, Arial, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
   max-width: 960px; padding: 1.2em; }
 h1 { font-size: 1.5em; margin: 0 0 .3em; } h2 { font-size: 1.05em; margin: .2em 0; }
 h1, h2, figcaption { overflow-wrap: anywhere; }
-p, li { max-width: 75ch; } .dim { color: var(--dim); font-size: .92em; }
+p, li { max-width: 75ch; overflow-wrap: anywhere; }
+section p { margin: .2em 0; } .dim { color: var(--dim); font-size: .92em; }
 section { border: 1px solid var(--line); border-radius: 8px; padding: .9em 1.1em; margin: 1em 0; break-inside: avoid; }
-figure { margin: .4em .5em .4em 0; background: #fff; color: #111; border-radius: 6px; padding: 4px;
+figure { margin: .4em .5em .4em 0; background: #fbfbfa; color: #111; border-radius: 6px; padding: 4px;
   display: inline-block; max-width: 100%; box-sizing: border-box; vertical-align: top; }
-figure > svg { max-width: 100%; height: auto; }
+figure > svg, figure > div > svg { max-width: 100%; height: auto; }
 figcaption { font-size: .85em; padding: 2px 8px 6px; color: #333; max-width: 300px; }
 table { border-collapse: collapse; font-size: .92em; } th, td { text-align: left; padding: .15em .8em .15em 0; }
 @media print { body { max-width: none; } section { border-color: #bbb; } }
@@ -57,7 +60,8 @@ class Extra:
 class Card:
     """A molecule on a page: its name, its explanation, similar molecules with a different outcome, and what else.
 
-    ``fields`` are the receptive fields of each atom, where they were asked for.
+    ``fields`` are the receptive fields of each atom, where they were asked for; ``place`` says whether the model has
+    seen anything like the molecule.
     """
 
     name: str
@@ -65,6 +69,7 @@ class Card:
     others: Sequence[Other] = ()
     extras: Sequence[Extra] = ()
     fields: Sequence[Sequence[Sequence[int]]] = ()
+    place: Place | None = None
 
 
 def _document(title: str, body: str) -> str:
@@ -75,6 +80,29 @@ def _document(title: str, body: str) -> str:
 def _figure(svg: str, caption: str = "") -> str:
     under = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f"<figure>{svg}{under}</figure>"
+
+
+def _explained(e: Explanation) -> str:
+    """The words as text, which a phone does not shrink, and the drawing, its legend and the bars as they fit."""
+    words = "".join(f"<p>{escape(line)}</p>" for line in headings(e))
+    drawn = f"<figure>{picture(e, 460, 300)}<div>{keyed(e)}</div></figure>"
+    return f"{words}{drawn}" + (f"<figure>{whole(e)}</figure>" if e.whole else "")
+
+
+def _placed(e: Explanation, place: Place | None, drawn: bool) -> str:
+    """Whether the model has seen anything like the molecule."""
+    if place is None:
+        return ""
+    text = "<h2>Has the model seen anything like it?</h2>" + "".join(f"<p>{escape(x)}</p>" for x in place.lines())
+    if not drawn or not place.nearest or not e.smiles:
+        return text
+    shared = common(e.smiles, place.nearest)
+    if len(shared) == len(e.atoms) and place.similarity == 1:  # nothing to see
+        return text
+    own, theirs = _pair(e.smiles, place.nearest, shared)
+    measured = f", measured {short(place.value)}" if place.value else ""
+    words = f"nearest training molecule{measured}; what differs is marked"
+    return text + _figure(own, f"this molecule, predicted {e.value:.4g}") + _figure(theirs, words)
 
 
 def _pair(first: str, second: str, common: Common, width: int = 280, height: int = 200) -> tuple[str, str]:
@@ -97,31 +125,24 @@ def page(cards: Sequence[Card], title: str, about: Sequence[str] = ()) -> str:
     parts = [f"<h1>{escape(title)}</h1>", *(f"<p class='dim'>{escape(text)}</p>" for text in about)]
     if len(cards) > _MOST:
         parts.append(f"<p>The first {_MOST} of {len(cards):,} molecules are drawn; write a .csv file for all.</p>")
+    drawn = len(cards) <= _FEW
     for card in cards[:_MOST]:
         e = card.explanation
-        parts.append(f"<section><h2>{escape(card.name)}</h2>{_figure(draw(e))}")
+        parts.append(f"<section><h2>{escape(card.name)}</h2>{_explained(e)}{_placed(e, card.place, drawn)}")
         if e.pairs is not None:
             parts.append("<h2>Pairs of atoms</h2><p class='dim'>What two atoms contribute together, in networks.</p>")
             parts.append(
                 _figure(arcs(e), "the largest pairs") + _figure(heat_map(e), "all pairs, and atoms by themselves")
             )
         if card.others:
-            parts.append("<h2>Similar molecules with a different outcome</h2>")
+            parts.append("<h2>The most similar training molecules with a different outcome</h2>")
         for other in card.others:
-            words = f"measured {_short(other.value)}, similarity {other.similarity:.2f}; what differs is marked"
+            words = f"measured {short(other.value)}, similarity {other.similarity:.2f}; what differs is marked"
             own, theirs = _pair(e.smiles, other.smiles, other.common)
             parts.append(_figure(own, f"this molecule, predicted {e.value:.4g}") + _figure(theirs, words) + "<br>")
         parts += [_more(extra) for extra in card.extras]
         parts.append("</section>")
     return _document(title, "".join(parts))
-
-
-def _short(value: str) -> str:
-    """A number with four digits; a class as it is."""
-    try:
-        return f"{float(value):.4g}"
-    except ValueError:
-        return value
 
 
 def _more(extra: Extra) -> str:
@@ -136,20 +157,28 @@ def _tagged(extra: Extra) -> list[tuple[str, Sequence[str]]]:
     return [("th", extra.head), *(("td", row) for row in extra.rows)]
 
 
-def cliffs_page(found: Sequence[Cliff], title: str, names: Sequence[str] = ()) -> str:
-    """A page of activity cliffs, the steepest first; ``names`` of classes where values are their numbers."""
+def cliffs_page(found: Sequence[Cliff], title: str, names: Sequence[str], called: Callable[[int], str]) -> str:
+    """A page of activity cliffs, the steepest first.
+
+    Args:
+        found: the pairs.
+        title: of the page.
+        names: of classes, where values are their numbers.
+        called: the name of a row by its place.
+    """
 
     def value(y: float) -> str:
         return names[int(y)] if names else f"{y:.4g}"
 
-    parts = [f"<h1>{escape(title)}</h1>"]
+    about = "Similarity is Tanimoto's of counted Morgan fingerprints of radius 2; what differs is marked."
+    parts = [f"<h1>{escape(title)}</h1><p class='dim'>{about}</p>"]
     parts += [] if found else ["<p>No two similar molecules have values that differ strongly.</p>"]
     for i, cliff in enumerate(found, 1):
         head = f"{i}. similarity {cliff.similarity:.2f}, {value(cliff.values[0])} and {value(cliff.values[1])}"
         parts.append(f"<section><h2>{escape(head)}</h2>")
         drawn = _pair(*cliff.smiles, cliff.common, 400, 280)
         for row, svg, y in zip(cliff.rows, drawn, cliff.values, strict=True):
-            parts.append(_figure(svg, f"row {row + 1}: {value(y)}"))
+            parts.append(_figure(svg, f"{called(row)}: {value(y)}"))
         parts.append("</section>")
     return _document(title, "".join(parts))
 

@@ -94,6 +94,12 @@ class Model:
         half = self.check_interval(level, warn=False).half_width(level, spread)
         return self._unbend(mean - half), self._unbend(mean + half)
 
+    def calibrated(self, level: float = LEVEL) -> bool:
+        """Whether there are intervals of this level, of some target at least."""
+        if self.calibration is None:
+            return False
+        return len(self.calibration.shortage(level, self.task.targets)[0]) < len(self.task.targets)
+
     def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
         """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
         if self.calibration is None:

@@ -31,7 +31,7 @@ from ccn.learning.seen import Seen
 from ccn.learning.task import Task
 from ccn.version import __version__
 
-__all__ = ["describe", "dumps", "load", "loads", "model_path", "save", "with_measured"]
+__all__ = ["describe", "dumps", "load", "loads", "model_path", "save", "with_measured", "with_measured_at_hand"]
 
 FORM, VERSION = "ccn model", 2
 _FORMS = {**FORMS_BEFORE, FORM: VERSION}
@@ -143,6 +143,12 @@ def with_measured(model: Model, path: str | Path) -> Model:
     if len(found) != len(model.domain):
         raise FileError(f"{beside}: {len(found)} rows, but the model compares with {len(model.domain)}")
     return replace(model, measured=found)
+
+
+def with_measured_at_hand(model: Model, path: str | Path) -> Model:
+    """The same where the training rows lie beside the file; else the model as it is."""
+    there = isinstance(model.about.get("training"), str) and (model_path(path).parent / FILE).is_file()
+    return with_measured(model, path) if there else model
 
 
 def _check_answer(model: Model) -> None:

@@ -23,7 +23,7 @@ _WORD, _LONG = 24, Markup(' class="long"')
 
 
 def gallery(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], smiles: int, total: int, lead: str = ""
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], smiles: Sequence[int], total: int, lead: str = ""
 ) -> str:
     """The page of a table.
 
@@ -31,15 +31,20 @@ def gallery(
         title: of the page.
         header: the names of the columns.
         rows: their cells; those of a page that is full are not read.
-        smiles: the column with the molecules.
+        smiles: the columns with molecules. That of the first is drawn at the head of its row, others in their cells.
         total: how many rows there are.
         lead: what the page is about.
     """
     made: list[Markup] = []
     size = 0
     for cells in islice(rows, MOST_ROWS):
-        drawing = Markup(depict(cells[smiles].strip(), 200, 130))
-        texts = Markup("").join(Markup("<td{}>{}</td>").format(_LONG * _long(cell), shorten(cell)) for cell in cells)
+        drawing = Markup(depict(cells[smiles[0]].strip(), 200, 130))
+        texts = Markup("").join(
+            Markup("<td{}>{}{}</td>").format(
+                _LONG * (_long(cell) or i in smiles[1:]), _drawn(cell) if i in smiles[1:] else "", shorten(cell)
+            )
+            for i, cell in enumerate(cells)
+        )
         made.append(Markup('<tr><td class="drawing">{}</td>{}</tr>').format(drawing, texts))
         size += len(made[-1].encode())
         if size > _MOST_BYTES:
@@ -66,6 +71,10 @@ def gallery(
     return render(title, [Section("Molecules", [paragraph(note), controls, table])], lead=lead, script=_SCRIPT)
 
 
+def _drawn(cell: str) -> Markup:
+    return Markup('<div class="drawing">{}</div>').format(Markup(depict(cell.strip(), 200, 130)))
+
+
 def _long(cell: str) -> bool:
     """Whether a cell has a word that needs breaks, such as a SMILES."""
     return any(len(word) > _WORD for word in cell.split())
@@ -76,7 +85,8 @@ _SCRIPT = """\
 (function () {
   const body = document.querySelector("#rows tbody"), rows = Array.from(body.rows);
   const field = name => document.getElementById(name);
-  const cell = (row, column) => row.cells[column].textContent;
+  const text = cell => cell.lastChild ? cell.lastChild.textContent : "";  // after a drawing, which has letters too
+  const cell = (row, column) => text(row.cells[column]);
   const number = text => text.trim() === "" ? NaN : Number(text);
   const numeric = column => {
     const given = rows.map(row => cell(row, column)).filter(text => text.trim() !== "");
@@ -86,11 +96,11 @@ _SCRIPT = """\
   Array.from(choice.options).forEach(option => { if (!numeric(Number(option.value))) option.remove(); });
   [choice, field("least"), field("most")].forEach(control => { control.hidden = choice.options.length === 0; });
   function filter() {
-    const text = field("text").value.toLowerCase(), column = Number(choice.value);
+    const words = field("text").value.toLowerCase(), column = Number(choice.value);
     const least = number(field("least").value), most = number(field("most").value);
     let count = 0;
     rows.forEach(row => {
-      let shown = Array.from(row.cells).slice(1).some(one => one.textContent.toLowerCase().includes(text));
+      let shown = Array.from(row.cells).slice(1).some(one => text(one).toLowerCase().includes(words));
       if (!isNaN(least)) shown = shown && number(cell(row, column)) >= least;
       if (!isNaN(most)) shown = shown && number(cell(row, column)) <= most;
       row.hidden = !shown;

@@ -16,7 +16,7 @@ import numpy as np
 from ccn.errors import CCNError, FileError
 from ccn.learning.metrics import SMALLER, names
 from ccn.learning.model import Model
-from ccn.learning.model_file import describe, load
+from ccn.learning.model_file import describe, load, with_measured_at_hand
 from ccn.learning.resampling import Interval, intervals
 from ccn.learning.task import Floats, Task
 
@@ -83,8 +83,8 @@ class Run:
 
     @cached_property
     def model(self) -> Model:
-        """The model itself, which takes time to read."""
-        return load(self.folder)
+        """The model itself, with its training molecules where they are at hand; it takes time to read."""
+        return with_measured_at_hand(load(self.folder), self.folder)
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:

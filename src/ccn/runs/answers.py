@@ -16,8 +16,8 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import starts
 from ccn.learning.inputs import Parsed
 from ccn.learning.measured import Measured
-from ccn.learning.model import Model, Prediction
-from ccn.learning.model_file import with_measured
+from ccn.learning.model import LEVEL, Model, Prediction
+from ccn.learning.model_file import with_measured, with_measured_at_hand
 from ccn.learning.task import Floats
 
 __all__ = ["REASON", "Question", "cells", "columns", "faults"]
@@ -103,6 +103,13 @@ class Question:
         """The same with the training rows that lie beside a model, if neighbours are asked for."""
         return replace(self, measured=with_measured(model, path).measured) if self.neighbours else self
 
+    def on_page(self, model: Model, path: Path, *, neighbour: bool) -> Question:
+        """The same with what a page always shows, as far as the model has it: intervals, the domain and a neighbour."""
+        there = model.domain is not None
+        interval = LEVEL if self.interval is None and model.calibrated() else self.interval
+        near = neighbour and there and with_measured_at_hand(model, path).measured is not None
+        return replace(self, interval=interval, domain=self.domain or there, neighbours=self.neighbours or int(near))
+
     def check(self, model: Model) -> None:
         """Raise an error before the first row if the model cannot answer."""
         if self.embedding and not model.fitted.embedding_width:
@@ -127,6 +134,12 @@ class Question:
         if self.embedding:
             return (*(f"e{i}" for i in range(model.fitted.embedding_width)), REASON)
         return (*self._columns(model), REASON)
+
+    def drawn(self, model: Model) -> list[int]:
+        """The columns that are SMILES of neighbours, counted from the first that is added."""
+        there = {f"neighbour_{i}" for i in range(1, self._count(model) + 1)}
+        known = self.measured is not None and self.measured.smiles
+        return [i for i, name in enumerate(self.names(model)) if known and name in there]
 
     def _columns(self, model: Model) -> tuple[str, ...]:
         """The columns of cells."""

@@ -20,9 +20,10 @@ from ccn.errors import ConfigurationError, DataError
 from ccn.learning.examples import Examples, labelled, with_target
 from ccn.runs.config import Config
 
-__all__ = ["divide", "divide_folds", "examples_of", "read_data", "read_source", "shared_molecules"]
+__all__ = ["ALL", "divide", "divide_folds", "examples_of", "read_data", "read_source", "shared_molecules"]
 
-_ALL = "all"
+ALL = "all"
+"""What stands for all targets of a source, unless a column has this name."""
 _SHOWN = 20  # columns that an error lists
 
 
@@ -65,13 +66,13 @@ def _targets(config: Config) -> tuple[str, ...]:
     Only a table has columns that may or may not be targets: without a name, it must have one candidate.
     """
     source, named = config.source, config.data.target_columns
-    every = named == (_ALL,)
+    every = named == (ALL,)
     if named and not every:
         return named
     if "target_columns" not in options_of(source):
         return ()
     table = open_table(source, sheet=config.data.sheet)
-    if every and _ALL in table.columns:
+    if every and ALL in table.columns:
         return named
     columns = {name: getattr(config.data, name) for name in COLUMN_OPTIONS if name != "target_columns"}
     candidates = tuple(c for c in find_schema(table, **columns).targets if c not in config.data.auxiliary)
@@ -81,7 +82,7 @@ def _targets(config: Config) -> tuple[str, ...]:
     raise ConfigurationError(
         f"{source}: {len(candidates)} columns could be the target: {listed}; name one, for example "
         f"ccn train {shlex.quote(source)} --target {shlex.quote(candidates[0])}, or learn all of them together with "
-        f"--target {_ALL}"
+        f"--target {ALL}"
     )
 
 

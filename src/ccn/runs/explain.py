@@ -15,9 +15,10 @@ from ccn.explain.drawing import molecule
 from ccn.explain.explanation import Explanation, Output, explain_graphs, molecule_of, output_of
 from ccn.explain.neighbours import Other, counterfactuals
 from ccn.explain.network import contraction_shares, every_field, receptive_fields
+from ccn.explain.place import places
 from ccn.explain.writing import Card, Extra, write
+from ccn.graphs.pack import Pack
 from ccn.learning import model_file
-from ccn.learning.measured import FILE
 from ccn.learning.model import Model
 from ccn.progress import log
 from ccn.runs.predict import Source, schema_of, source_table
@@ -86,8 +87,7 @@ def explain_source(
     """
     model = model_file.load(model_at)
     output_of(model.task, asked.target, asked.label)  # an error before anything is read
-    if "training" in model.about and (model_file.model_path(model_at).parent / FILE).is_file():
-        model = model_file.with_measured(model, model_at)
+    model = model_file.with_measured_at_hand(model, model_at)
     model.to(torch_device(device))
     with when_compiling(lambda: say("compiling kernels (once)")):
         names, texts, numbers, unread = _rows(model, source, smiles_column, sheet)
@@ -125,6 +125,8 @@ def explain_rows(
     found = explain_graphs(model, graphs, smiles, mols, **how)  # type: ignore[arg-type]
     cards = [Card(names[i], e) for i, e in zip(good, found, strict=True)]
     cards = _with_neighbours(model, cards, asked, page=page)
+    if page:
+        cards = _with_places(model, graphs, cards, smiles=[texts[i] for i in good], target=asked.target)
     fields = [every_field(model, graphs.select([i])) if asked.fields else [] for i in range(len(cards))]
     cards = [
         replace(c, extras=_extras(model, graphs.select([i]), c, asked), fields=of)
@@ -171,6 +173,14 @@ def _with_neighbours(model: Model, cards: list[Card], asked: Asked, page: bool) 
     if not count or known is None or not known.smiles:
         return cards
     return [replace(card, others=_others(model, card.explanation, count)) for card in cards]
+
+
+def _with_places(
+    model: Model, graphs: Pack, cards: list[Card], *, smiles: Sequence[str], target: str | None
+) -> list[Card]:
+    number = 0 if target is None else model.task.targets.index(target)
+    found = places(model, graphs, smiles if model.inputs.molecules is not None else (), number)
+    return [replace(card, place=place) for card, place in zip(cards, found, strict=True)] if found else cards
 
 
 def _others(model: Model, e: Explanation, count: int) -> list[Other]:

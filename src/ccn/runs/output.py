@@ -127,7 +127,7 @@ def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
     return Format(b"", body)
 
 
-def page(header: Sequence[str], smiles: int, model: str) -> Format:
+def page(header: Sequence[str], smiles: Sequence[int], model: str) -> Format:
     """A page of drawn molecules, which is made at the end (:mod:`ccn.reports.gallery`)."""
 
     def lines(rows: Sequence[Sequence[str]]) -> bytes:

@@ -33,9 +33,14 @@ from ccn.training.execution import torch_device
 __all__ = ["Done", "Options", "Source", "embed_file", "predict_file", "schema_of", "source_of", "source_table"]
 
 _GRAPHS = (".jsonl", ".ndjson")
+_PAGES = (".html", ".htm")
 _MOST_PROCESSES = 4096
 Source = str | Sequence[str]
 """A file, ``-`` for standard input, or a sequence of SMILES."""
+
+
+Ask = Callable[[Model, Path], Question]
+"""What is asked of a model, once it has been read."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ def predict_file(
     *,
     interval: float | None = None,
     domain: bool = False,
-    neighbours: int = 0,
+    neighbours: int | None = None,
 ) -> Done:
     """Write the table of ``source`` with predictions added to each row, in its order.
 
@@ -193,10 +198,18 @@ def predict_file(
         options: how.
         interval: also write prediction intervals with this coverage.
         domain: also write how far each row is from what the model has learned from.
-        neighbours: also write so many of the nearest training rows, with their measured values.
+        neighbours: also write so many of the nearest training rows, with their measured values. A page shows all three
+            as far as the model has them: 90 % intervals, and one neighbour where the training rows are at hand, unless
+            this is 0.
     """
-    question = Question(interval, domain=domain, neighbours=neighbours)
-    return _answer_file(model, source, output, question, options)
+
+    def ask(fitted: Model, path: Path) -> Question:
+        asked = Question(interval, domain=domain, neighbours=neighbours or 0)
+        if Path(output).suffix.lower() not in _PAGES:
+            return asked
+        return asked.on_page(fitted, path, neighbour=neighbours is None)
+
+    return _answer_file(model, source, output, ask, options)
 
 
 def embed_file(model: str | Path, source: Source, output: str | Path, options: Options = Options()) -> Done:
@@ -204,7 +217,7 @@ def embed_file(model: str | Path, source: Source, output: str | Path, options: O
 
     The arguments are those of :func:`predict_file`; the output may also be .parquet or .npy.
     """
-    return _answer_file(model, source, output, Question(embedding=True), options)
+    return _answer_file(model, source, output, lambda fitted, path: Question(embedding=True), options)
 
 
 def _format(
@@ -236,8 +249,9 @@ def _format(
         return json_lines(names)
     if model.inputs.molecules is not None and suffix in (".sdf", ".sd"):
         return sdf(header, *places)
-    if model.inputs.molecules is not None and suffix in (".html", ".htm"):
-        return page(header, places[0], model.method)
+    if model.inputs.molecules is not None and suffix in _PAGES:
+        drawn = [len(read.columns) + i for i in question.drawn(model)]
+        return page(header, [places[0], *drawn], model.method)
     if question.embedding and suffix == ".npy":
         return array(width)
     if question.embedding and suffix == ".parquet":
@@ -253,16 +267,15 @@ def _format(
     raise ConfigurationError(f"{output}: {what} are written as {', '.join(kinds)}; rename the output")
 
 
-def _answer_file(
-    model_at: str | Path, source: Source, output: str | Path, question: Question, options: Options
-) -> Done:
+def _answer_file(model_at: str | Path, source: Source, output: str | Path, ask: Ask, options: Options) -> Done:
     with when_compiling(lambda: options.say("compiling kernels (once)")):
-        return _answer(model_at, source, output, question, options)
+        return _answer(model_at, source, output, ask, options)
 
 
-def _answer(model_at: str | Path, source: Source, output: str | Path, question: Question, options: Options) -> Done:
+def _answer(model_at: str | Path, source: Source, output: str | Path, asks: Ask, options: Options) -> Done:
     path = model_file.model_path(model_at)
     model = model_file.load(path)
+    question = asks(model, path)
     question.check(model)
     question = question.about(model, path)
     if options.resume and (source == "-" or not isinstance(source, str)):

@@ -18,7 +18,6 @@ from ccn.explain.drawing import arcs, draw, equation, legend, limit, placed
 from ccn.explain.network import networks_of
 from ccn.explain.writing import Card
 from ccn.learning import model_file
-from ccn.learning.measured import FILE
 from ccn.learning.model import Model
 from ccn.runs.answers import Question
 from ccn.runs.explain import Asked, explain_rows
@@ -46,9 +45,7 @@ def load(path: str | Path, *, training: bool = True) -> Model:
         )
     if not training:
         return replace(model, measured=None)
-    if "training" in model.about and (Path(path).parent / FILE).is_file():
-        model = model_file.with_measured(model, path)
-    return model
+    return model_file.with_measured_at_hand(model, path)
 
 
 def describe(model: Model) -> dict[str, Any]:

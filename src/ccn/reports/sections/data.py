@@ -202,14 +202,14 @@ def _repeated(d: Mapping[str, Any], found: Mapping[str, Any]) -> list[Block]:
         return [paragraph(said)]
     made = []
     for one in found["worst"]:
-        rows = ", ".join(map(str, one["rows"]))
+        named = ", ".join(one["ids"]) if all(one.get("ids") or [""]) else f"rows {', '.join(map(str, one['rows']))}"
         values = [
             f"{label(d, t)}: "
             + ", ".join(figure(v) if isinstance(v, float) else str(v) for v in column if v is not None)
             for t, column in enumerate(zip(*one["values"], strict=True))
             if len({v for v in column if v is not None}) > 1
         ]
-        made.append((molecule(one["smiles"]), [f"rows {rows}", *values[:4]]))
+        made.append((molecule(one["smiles"]), [named, *values[:4]]))
     return [paragraph(f"{said} Those that disagree most:"), tiles(made)]
 
 
@@ -256,7 +256,8 @@ def _cliffs(d: Mapping[str, Any], found: Mapping[str, Any]) -> list[Block]:
         if d["task"] == "classification"
         else f"differ by {FAR:g} standard deviations or more"
     )
-    said = f"Cliffs{of}: {found['count']:,} pairs of molecules with a similarity of {ALIKE:g} or more {differ}."
+    pairs = f"{found['count']:,} pair{'s' * (found['count'] != 1)}"
+    said = f"Cliffs{of}: {pairs} of molecules with a similarity (Tanimoto, Morgan) of {ALIKE:g} or more {differ}."
     if not found["pairs"]:
         return [paragraph(said)]
     made = [pair_figure(d, one["pair"], f"similarity {one['similarity']:.2f}", marked=True) for one in found["pairs"]]

@@ -120,7 +120,7 @@ def _bars(values: Sequence[tuple[str, float]], label: str) -> Picture:
         colours = [COLOURS[0] if name == "stack" else MUTED for name, _ in values]
         axes.barh(places, [v for _, v in values], color=colours, height=0.65)
         for place, (_, v) in zip(places, values, strict=True):
-            axes.annotate(f" {v:.4g}", (v, place), va="center", fontsize=8)
+            axes.annotate(f"{v:.4g}", (v, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
         axes.set_yticks(places, [name for name, _ in values])
         axes.margins(x=0.15)
         axes.grid(visible=False, axis="y")

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ccn.errors import CCNError
 from ccn.explain import Explanation, explain
 from ccn.explain.drawing import equation, picture
-from ccn.learning.model import LEVEL
+from ccn.explain.place import Place, interval_text, places
 from ccn.learning.resampling import row_losses
 from ccn.learning.task import Floats
 from ccn.reports.figures import COLOURS, MUTED, Picture, slug, wrapped
@@ -204,11 +204,11 @@ def worst(run: Run) -> Section | None:
     if not run.smiles or not len(run.rows):
         return None
     order = np.argsort(-row_losses(run.task, run.known, run.predicted), kind="stable")[:_WORST].tolist()
-    explained = _explained(run, order)
+    explained, placed = _explained(run, order), _places(run, order)
     made = [
-        (Markup(picture(explained[i], 260, 190)), [*_told(run, i), equation(explained[i])])
+        (Markup(picture(explained[i], 260, 190)), [*_told(run, i, placed.get(i)), equation(explained[i])])
         if i in explained
-        else (molecule(run.smiles[i]), _told(run, i))
+        else (molecule(run.smiles[i]), _told(run, i, placed.get(i)))
         for i in order
     ]
     several = ", as means over the targets, each in its standard deviation" * (len(run.task.targets) > 1)
@@ -241,8 +241,22 @@ def _explained(run: Run, rows: Sequence[int]) -> dict[int, Explanation]:
     return made
 
 
-def _told(run: Run, i: int) -> list[str]:
-    """A row's name, what was measured and predicted, and the nearest training molecule."""
+def _places(run: Run, rows: Sequence[int]) -> dict[int, Place]:
+    """Whether the model has seen anything like some rows; nothing where it cannot compare."""
+    made: dict[int, Place] = {}
+    try:
+        for t in dict.fromkeys(_largest(run, i)[0] for i in rows):
+            some = [i for i in rows if _largest(run, i)[0] == t]
+            texts = [run.smiles[i] for i in some]
+            found = places(run.model, run.model.inputs.read(texts), texts, t, interval=False)
+            made.update(zip(some, found, strict=bool(found)))
+    except CCNError:  # it reads columns beside the molecule, or the training rows were altered
+        return {}
+    return made
+
+
+def _told(run: Run, i: int, place: Place | None) -> list[str]:
+    """A row's name, what was measured and predicted, and whether the model has seen anything like it."""
     lines = [run.title(i)]
     for t in _largest(run, i):
         name = f"{run.task.targets[t]}: " if len(run.task.targets) > 1 else ""
@@ -250,14 +264,16 @@ def _told(run: Run, i: int) -> list[str]:
             unit = f" {run.unit(t)}" if run.unit(t) else ""
             lines.append(f"{name}measured {figure(run.known[i, t])}, predicted {figure(run.predicted[i, t])}{unit}")
             if run.low is not None and run.high is not None and np.isfinite(run.high[i, t] - run.low[i, t]):
-                lines.append(f"{100 * LEVEL:.0f} % interval {figure(run.low[i, t])} to {figure(run.high[i, t])}")
+                lines.append(interval_text(run.low[i, t], run.high[i, t]))
         else:
             true = int(run.known[i, t])
             p = run.predicted[i, t] if run.task.kind == "multilabel" else run.predicted[i, true]
             p = 1 - p if run.task.kind == "multilabel" and not true else p
             lines.append(f"{name}true {run.task.classes[true]}, its probability {100 * p:.0f} %")
     near = run.nearest.get(run.rows[i])
-    if near is not None:
+    if place is not None:
+        lines += place.lines()
+    elif near is not None:
         t = _largest(run, i)[0]
         value = near["values"][t]
         shown = "unknown" if value is None else figure(value) if isinstance(value, float) else str(value)
