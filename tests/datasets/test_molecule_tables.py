@@ -201,19 +201,32 @@ def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> Non
         [f"{y} %" for y in NUMBERS],
         [f"1.{i:03},5" for i in range(30)],
         [f"compound {i}" for i in range(30)],
+        [f"€{i % 3}.5" for i in range(30)],
+        [f"0.{i % 3 + 1}±0.1" for i in range(30)],
+        [f"−{i % 3}.5 µM" for i in range(30)],
     ],
-    ids=["thousands or decimals", "per cent", "both", "unique words"],
+    ids=["thousands or decimals", "per cent", "both", "unique words", "currency", "deviation", "unit"],
 )
 def test_what_is_hardly_a_class_is_not_made_one_silently(tmp_path: Path, cells: list[str]) -> None:
     path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};{cell}" for i, cell in enumerate(cells)), header="smiles;y")
     with pytest.raises(DataError, match=r"'y'.*task='classification'"):
         load(path, target_columns="y")
-    assert load(path, target_columns="y", task="classification").classes == tuple(sorted(cells))
+    assert load(path, target_columns="y", task="classification").classes == tuple(sorted(set(cells)))
 
 
 def test_words_and_grades_are_classes(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)},{['1A', '2B', '3'][i % 3]}" for i in range(12)))
     assert load(path, target_columns="y").classes == ("1A", "2B", "3")
+
+
+def test_the_minus_of_typesetting_is_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};−{i},5" for i in range(12)), header="smiles;y")
+    assert load(path, target_columns="y").targets[:, 0].tolist() == [-i - 0.5 for i in range(12)]
+
+
+def test_a_target_that_is_named_twice_is_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)},{i / 7}" for i in range(12)))
+    assert load(path, target_columns=["y", "Y"]).target_names == ("y",)
 
 
 def test_a_cell_of_many_digits_is_no_number(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def find_schema(
         targets = _target_columns({name: cell for name, cell in cells.items() if name not in taken})
     else:
         names = [target_columns] if isinstance(target_columns, str) else target_columns
-        targets = tuple(table.columns[find_column(table, name, "target_columns")] for name in names)
+        targets = tuple(dict.fromkeys(table.columns[find_column(table, name, "target_columns")] for name in names))
     if both := [name for name in extra if name in (smiles, *targets)]:
         what = "the SMILES" if both[0] == smiles else "a target, which would tell the answer"
         raise ConfigurationError(f"{table.path}: the column {both[0]!r} of --extra-columns is {what}; leave it out")

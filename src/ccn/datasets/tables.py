@@ -48,8 +48,9 @@ _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "?"})
 _LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
-_BOUND = re.compile(r"(>=?|>>|<=?|<<|[≥≤=~≈])\s*(?=[\d.,+-])")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_MINUS = "\u2212"
+_BOUND = re.compile(r"(>=?|>>|<=?|<<|[≥≤=~≈])\s*(?=[\d.,+\u2212-])")
+_THOUSANDS = re.compile(r"[+\u2212-]?[1-9]\d{0,2}(,\d{3})+")
 EMPTY = "empty row"
 
 
@@ -107,6 +108,8 @@ def is_missing(cell: str) -> bool:
 def number(cell: str, decimal_comma: bool = False) -> float | None:
     """The finite number in a cell, or None; with a decimal comma, a point would separate thousands and is refused.
 
+    The minus may be that of typesetting, U+2212.
+
     Example:
         >>> number("-0.77"), number("-0,77"), number("-0,77", decimal_comma=True), number("0.77", decimal_comma=True)
         (-0.77, None, -0.77, None)
@@ -118,7 +121,7 @@ def number(cell: str, decimal_comma: bool = False) -> float | None:
     try:
         value = float(cell)
     except ValueError:
-        return None
+        return number(cell.replace(_MINUS, "-")) if _MINUS in cell else None
     # float() also accepts 1_000.
     return value if abs(value) != float("inf") and value == value and "_" not in cell else None
 
