@@ -4,7 +4,7 @@ Two schemes are compared over integers (:mod:`ccn.expressivity.exact`) on molecu
 from another: that of closed neighbourhoods, in which parts are balls, and one in which a part keeps of its ball the
 neighbours of its vertex and what shares a block (a biconnected component) with it. Children reach beyond such parts and
 are read restricted. Beside the number of classes that each tells apart is the size of what a network computes: entries
-of parent-child pairs and of nodes. Then the same for graphs that are one block each.
+of parent-child pairs and of nodes.
 """
 
 from __future__ import annotations
@@ -87,8 +87,6 @@ def main(most: int = 300) -> None:
         of = message_passing(pack)
         chosen = np.flatnonzero(np.bincount(of)[of] > 1)[:most]
         rows += compared(name, [pack[i] for i in chosen.tolist()], (1, 2), (2, None))
-    hard = [nx.circulant_graph(12, s) for s in ([1, 2], [1, 3], [1, 4], [1, 5], [2, 3], [3, 4])]
-    rows += compared("circulants", [Graph(list(g.edges), n=12) for g in hard], (1, 2), (2, None))
     head = ["", "order", "levels", "classes, balls", "classes, blocks", "classes, both", "entries, blocks / balls"]
     print(markdown(head, rows))
 

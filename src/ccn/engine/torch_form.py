@@ -149,7 +149,7 @@ class _Mixing:
                 orders[s.order][:, s.first * width : s.end * width],
                 w[m : m + numbers].view((s.end - s.first) * self._deep, -1),
             )
-            yield tuple(x.unflatten(1, (-1, out)) for x in of_stage) if self.rank else of_stage  # type: ignore[misc]
+            yield tuple(x.unflatten(1, (-1, out)) for x in of_stage) if self.rank else of_stage
             t, m = t + rows, m + numbers
 
 

@@ -75,7 +75,7 @@ def forward(
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    bells, width = len(program.invariants), rank or n
+    bells, width = len(program.invariants), rank if rank > 0 else n
     zero = one - one
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
@@ -149,7 +149,7 @@ def backward(
     output or the mask is that after a ReLU; without one both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
-    bells, width = len(program.invariants), rank or n
+    bells, width = len(program.invariants), rank if rank > 0 else n
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):

@@ -53,19 +53,19 @@ def reduce(
     for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
         node = level.below_order[at]
         m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * d
-        rows, source, begin = level.below_rows[node + 1] - level.below_rows[node], g_f if back else f, first
+        rows, source, start = level.below_rows[node + 1] - level.below_rows[node], g_f if back else f, first
         if basis:
-            source, begin = w.part, 0
+            source, start = w.part, 0
         if back:
-            fill(source, begin, rows * n, one - one)
+            fill(source, start, rows * n, one - one)
         elif basis:
-            multiply(False, source, begin, n, f, first, d, rows, d, basis, 0, n, one)
+            multiply(False, source, start, n, f, first, d, rows, d, basis, 0, n, one)
         record = of_size(tape.reductions, m)
         for _ in range(every // width):
             if not (integer(record, 3) and centre < 0):
                 g = integer(record, 0)
                 i = integer(w.x_start, g) + level.local[g, node] * integer(record, 2) + integer(record, 1)
-                j = begin + centre * integer(record, 4)
+                j = start + centre * integer(record, 4)
                 step, jump = record + 6 * INTEGER_BYTES, record + (6 + axes) * INTEGER_BYTES
                 if back:
                     strided(source, j, jump, w.x, i, step, integer(record, 5), m, n, one, w.indices)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -370,7 +371,11 @@ def _multiplier(rows: int, lanes: int, each: bool = False) -> Any:
     return step
 
 
-# Six rows of 16 numbers fill twelve registers of the sixteen that there are, and leave four for what is multiplied.
+# Six rows of 16 numbers fill twelve registers of the sixteen that there are with AVX2, and leave four for what is
+# multiplied. With AVX-512 one register holds a row, and eight sums are needed to keep both units busy, which take four
+# cycles to add a product.
+_EIGHT = bool(get_host_cpu_features().get("avx512f", False))
+_multiply8 = _multiplier(8, 16)
 _multiply6, _multiply5, _multiply4, _multiply3, _multiply2, _multiply1 = (_multiplier(r, 16) for r in range(6, 0, -1))
 _multiply4x4, _multiply1x4, _multiply1x1 = _multiplier(4, 4), _multiplier(1, 4), _multiplier(1, 1)
 _each4, _each2, _each1 = (_multiplier(r, 16, each=True) for r in (4, 2, 1))
@@ -400,6 +405,11 @@ def _product(
     column = 0
     while column + 16 <= n:
         a, b, d, left = i + column, j, m + column, rows
+        while _EIGHT and (left >= 12 or left == 8):  # of 9, 10, 11 rows too few would be left over
+            _multiply8(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
+            a += 8 * along
+            b += 8 * pace
+            left -= 8
         while left >= 6:
             _multiply6(adds, to, a, along, x, b, pace, stride, k, w, d, row, like)
             a += 6 * along
