@@ -97,3 +97,15 @@ def test_several_processes() -> None:
     found = example("several_processes")["main"]()
     assert found.keys() == {1, 2}
     assert all(0.5 < accuracy <= 1 for accuracy in found.values())
+
+
+@pytest.mark.slow
+def test_serving_and_its_client() -> None:
+    pytest.importorskip("fastapi")
+    (good, bad), why, table = example("serving")["main"]()
+    assert good["values"]["logP_low"] < good["values"]["logP_pred"] < good["values"]["logP_high"]
+    assert bad["values"] is None
+    assert bad["where"] == [2, 3]
+    total = why["baseline"] + sum(why["atoms"]) + sum(why["bonds"]) + sum(why["whole"].values()) + why["residual"]
+    assert abs(total - why["prediction"]) < 1e-6
+    assert [bool(line.split(",")[2]) for line in table.splitlines()] == [True] * 3
