@@ -51,3 +51,8 @@ def test_pairs_are_arcs_and_a_matrix(numbers: Any) -> None:
     e = replace(numbers.explain(["CCO"])[0], pairs=np.arange(9.0).reshape(3, 3))
     assert len(ElementTree.fromstring(arcs(e)).findall("path")) == 3
     assert len(ElementTree.fromstring(heat_map(e)).findall("rect")) == 9
+    assert arcs(e).index("C0 and C1: +4") < arcs(e).index("viewBox", 100)  # letters are above arcs
+    for cell in ("C0 C1: +4", "C1 C0: +4", "C1 C1: +4", "O2 O2: +8"):  # what two atoms contribute, as the arcs say
+        assert cell in heat_map(e)
+    assert "+12" in arcs(e)
+    assert "+12" in heat_map(e)  # the ends of the colours: the largest pair

@@ -273,14 +273,21 @@ def draw(e: Explanation, width: int = 720) -> str:
     return f"<svg {head} {_FONT}><rect width='100%' height='100%' fill='#fff'/>{texts}{''.join(parts)}</svg>"
 
 
-def arcs(e: Explanation, width: int = 420, height: int = 300, most: int = 8) -> str:
-    """The molecule with arcs between the pairs of atoms that contribute most together."""
+def _together(e: Explanation) -> tuple[Floats, float]:
+    """(atoms, atoms) what two atoms contribute together and, on the diagonal, by themselves; the largest of pairs."""
     assert e.pairs is not None
     both = e.pairs + e.pairs.T
+    np.fill_diagonal(both, np.diag(e.pairs))
+    apart = ~np.eye(len(both), dtype=bool)
+    return both, float(np.abs(both[apart]).max(initial=0)) or float(np.abs(both).max(initial=0)) or 1.0
+
+
+def arcs(e: Explanation, width: int = 420, height: int = 300, most: int = 8) -> str:
+    """The molecule with arcs between the pairs of atoms that contribute most together, below its letters."""
+    both, largest = _together(e)
     u, v = np.triu_indices(len(both), 1)
     order = np.argsort(-np.abs(both[u, v]), kind="stable")[:most]
     drawn, xy = _drawn(e, width, height, {}, {})
-    largest = float(np.abs(both[u, v]).max(initial=0)) or 1.0
     lines = []
     for k in order[::-1].tolist():
         a, b, x = xy[u[k]], xy[v[k]], float(both[u[k], v[k]])
@@ -292,14 +299,16 @@ def arcs(e: Explanation, width: int = 420, height: int = 300, most: int = 8) -> 
         )
     key = f"<g transform='translate(10,{height})'>{legend(largest, f'together, {e.scale}')}</g>"
     total = height + 46
-    return f"<svg width='{width}' height='{total}' viewBox='0 0 {width} {total}'>{drawn}{''.join(lines)}{key}</svg>"
+    return f"<svg width='{width}' height='{total}' viewBox='0 0 {width} {total}'>{''.join(lines)}{drawn}{key}</svg>"
 
 
 def heat_map(e: Explanation, size: int = 300) -> str:
-    """The contributions of pairs as a matrix of colours; the diagonal has atoms by themselves."""
-    assert e.pairs is not None
-    both = (e.pairs + e.pairs.T) / 2
-    n, most = len(both), float(np.abs(both).max()) or 1.0
+    """The contributions of pairs as a matrix of colours, each pair twice; the diagonal has atoms by themselves.
+
+    The colours are those of :func:`arcs`, up to the largest pair: an atom by itself often contributes more.
+    """
+    both, most = _together(e)
+    n = len(both)
     margin = 26
     cell = (size - margin) / n
     names = [f"{s}{i}" for i, s in enumerate(e.symbols)]
@@ -318,4 +327,6 @@ def heat_map(e: Explanation, size: int = 300) -> str:
         turned = f"transform='translate({at:.1f},{margin - 3}) rotate(-90)'"
         labels.append(f"<text {turned} {size_of}>{names[i]}</text>")
     body = "".join([*squares, *labels])
-    return f"<svg width='{size}' height='{size}' viewBox='0 0 {size} {size}' {_FONT}>{body}</svg>"
+    key = f"<g transform='translate({margin},{size + 6})'>{legend(most, f'together, {e.scale}')}</g>"
+    total = size + 52
+    return f"<svg width='{size}' height='{total}' viewBox='0 0 {size} {total}' {_FONT}>{body}{key}</svg>"

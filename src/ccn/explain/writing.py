@@ -132,7 +132,10 @@ def page(cards: Sequence[Card], title: str, about: Sequence[str] = ()) -> str:
         if e.pairs is not None:
             parts.append("<h2>Pairs of atoms</h2><p class='dim'>What two atoms contribute together, in networks.</p>")
             parts.append(
-                _figure(arcs(e), "the largest pairs") + _figure(heat_map(e), "all pairs, and atoms by themselves")
+                _figure(arcs(e), "the largest pairs")
+                + _figure(
+                    heat_map(e), "all pairs; on the diagonal atoms by themselves, which can go beyond the colours"
+                )
             )
         if card.others:
             parts.append("<h2>The most similar training molecules with a different outcome</h2>")

@@ -122,8 +122,10 @@ def parts_on_graph(panel: Any, graph: Graph, at: _Places, label: Sequence[str], 
     panel.add_collection(LineCollection(lines, colors="0.45", linewidths=1.3, zorder=3))
     size = float(np.clip(2600 / max(1, len(at)), 45, 190))
     panel.scatter(*at.T, s=size, c="white", edgecolors="0.3", linewidths=0.9, zorder=4)
+    font = float(np.clip(size / 20, 4.5, 8))
     for name, (x, y) in zip(label, at, strict=True):
-        panel.text(x, y, name, ha="center", va="center", fontsize=float(np.clip(size / 20, 4.5, 8)), zorder=5)
+        fitted = font * min(1.0, 2.4 / max(1, len(name)))  # into the circle
+        panel.text(x, y, name, ha="center", va="center", fontsize=fitted, zorder=5)
     low, high = at.min(axis=0) - 1.0, at.max(axis=0) + 1.0
     steps = [max(2, int(24 * span)) for span in np.minimum(high - low, 16)]
     xs, ys = (np.linspace(low[k], high[k], steps[k]) for k in (0, 1))

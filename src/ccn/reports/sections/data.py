@@ -151,12 +151,16 @@ def faults(run: Run) -> Section:
 
 def _remarks(d: Mapping[str, Any]) -> list[Block]:
     """How many rows were dropped or noted, and why."""
-    lines = [f"{count:,} rows dropped: {kind}." for kind, count in d["dropped"].items()]
-    lines += [f"{count:,} rows kept but noted: {_spoken(kind)}." for kind, count in d["noted"].items()]
+    lines = [f"{_rows(count)} dropped: {kind}." for kind, count in d["dropped"].items()]
+    lines += [f"{_rows(count)} kept but noted: {_spoken(kind)}." for kind, count in d["noted"].items()]
     lines = lines or ["Every row was read, and none was unusual."]
     if d["dropped"] or d["noted"]:
         lines.append("All of them are in dropped.csv.")
     return [bullets(lines)]
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def _findings(d: Mapping[str, Any]) -> list[Block]:
@@ -194,10 +198,9 @@ def _repeated(d: Mapping[str, Any], found: Mapping[str, Any]) -> list[Block]:
     if not found["molecules"]:
         return [paragraph("No molecule is in several rows.")]
     joined = f", which were joined by their {found['joined']}" if found.get("joined") else ""
-    said = (
-        f"{found['molecules']:,} molecules are in several rows, {found['rows']:,} in all{joined}; the rows of "
-        f"{found['disagree']:,} of them disagree."
-    )
+    count, apart = found["molecules"], found["disagree"]
+    said = f"{count:,} molecule{'s are' if count > 1 else ' is'} in several rows, {found['rows']:,} in all{joined}; "
+    said += f"the rows of {apart:,} disagree." if apart else "none disagree."
     if not found["worst"]:
         return [paragraph(said)]
     made = []
