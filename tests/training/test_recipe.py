@@ -67,6 +67,7 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], message: str) -> 
 @pytest.mark.parametrize(
     "settings",
     [
+        {"order": 12}, {"order": (2, 12)},
         {"levels": 10**12}, {"channels": 10**9}, {"channels": (16, 10**9)}, {"hidden": 10**9}, {"members": 10**6},
         {"growth": 1e300}, {"growth": 2.0, "levels": 40},
     ],

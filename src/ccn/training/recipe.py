@@ -27,14 +27,16 @@ from ccn.learning.settings import Features, Loss
 from ccn.settings import Checked, setting
 
 __all__ = [
-    "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training", "changed",
-    "from_dict", "recipe", "to_dict",
+    "LARGEST_ORDER", "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training",
+    "changed", "from_dict", "recipe", "to_dict",
 ]  # fmt: skip
 
 Auto = Literal["auto"]
 """What the task needs (:meth:`Recipe.for_task`); None is off."""
 PAPER_WIDTHS = (4, 8, 16)
 """Channels of level 0, to choose from on validation: the paper does not give its number."""
+LARGEST_ORDER = 5
+"""The contractions of higher orders are too many to enumerate."""
 _MOST_LEVELS, _MOST_CHANNELS = 1000, 100_000
 
 
@@ -46,7 +48,9 @@ class Network(Checked):
     by default that of closed neighbourhoods, with parts limited by ``max_part``.
     """
 
-    order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0)
+    order: int | tuple[int, ...] = setting(
+        2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0, below=LARGEST_ORDER + 1
+    )
     levels: int = setting(2, "Number of levels.", least=0, below=_MOST_LEVELS + 1)
     channels: int | tuple[int, ...] = setting(
         16, "Channels; one number, or one per level from level 0.", least=1, below=_MOST_CHANNELS + 1
