@@ -24,6 +24,11 @@ def test_tables_show_brackets_and_colons(capsys: pytest.CaptureFixture[str]) -> 
     assert all(text in said for text in (*NAMES, "[/title]", "[red]part"))
 
 
+def test_a_cell_of_millions_of_characters_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    table("t", ["", ""], [["name", "hydrogens and " * 500_000]])
+    assert 5000 < len(capsys.readouterr().out) < 50_000
+
+
 def test_lines_are_logged_also_if_nothing_is_printed(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:

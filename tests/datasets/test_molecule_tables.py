@@ -203,7 +203,7 @@ def test_decimal_commas_are_read_and_said(tmp_path: Path, delimiter: str) -> Non
         [f"compound {i}" for i in range(30)],
         [f"€{i % 3}.5" for i in range(30)],
         [f"0.{i % 3 + 1}±0.1" for i in range(30)],
-        [f"−{i % 3}.5 µM" for i in range(30)],
+        [f"\u2212{i % 3}.5 µM" for i in range(30)],
     ],
     ids=["thousands or decimals", "per cent", "both", "unique words", "currency", "deviation", "unit"],
 )
@@ -220,7 +220,7 @@ def test_words_and_grades_are_classes(tmp_path: Path) -> None:
 
 
 def test_the_minus_of_typesetting_is_one(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};−{i},5" for i in range(12)), header="smiles;y")
+    path = write(tmp_path / "t.csv", *(f"{'C' * (i + 1)};\u2212{i},5" for i in range(12)), header="smiles;y")
     assert load(path, target_columns="y").targets[:, 0].tolist() == [-i - 0.5 for i in range(12)]
 
 

@@ -39,3 +39,18 @@ def test_a_sketch_fits_and_names_the_graph() -> None:
     assert max(map(len, lines[:-1])) <= 20
     assert lines[-1].startswith("MUTAG[3]  class")
     assert spread(data, 3) == [0, 94, 187]
+
+
+@pytest.mark.parametrize("kind", ["path", "cycle", "star", "pieces"])
+def test_the_time_and_memory_for_a_large_graph_are_linear(kind: str) -> None:
+    """All pairs of the vertices would be a hundred million."""
+    n = 10_000
+    made = {"path": nx.path_graph, "cycle": nx.cycle_graph, "star": lambda n: nx.star_graph(n - 1)}
+    graph = nx.disjoint_union(nx.path_graph(n), nx.path_graph(3)) if kind == "pieces" else made[kind](n)
+    data = load([graph])
+    at = places(data, 0)
+    assert at.shape == (graph.number_of_nodes(), 2)
+    assert np.isfinite(at).all()
+    assert len(sketch(data, 0).splitlines()) > 1
+    if kind == "path":  # its ends are its ends
+        assert {int(at[:, 0].argmin()), int(at[:, 0].argmax())} == {0, n - 1}

@@ -29,7 +29,8 @@ __all__ = ["DIED", "HOWS", "Ended", "Point", "in_child"]
 # Dies there; fails once; the disk is full from there on, so that only what needs no space succeeds.
 HOWS = ("die", "fail", "full")
 DIED = 137  # the exit code of a process that was killed
-HUNG = 60.0  # seconds, on a busy machine
+HUNG = 60.0  # seconds of processor time
+PATIENCE = 1200.0  # seconds by the clock, on a busy machine
 _FREE = ("rename", "unlink", "rmdir")  # need no space
 
 
@@ -163,13 +164,23 @@ def in_child(root: Path, work: Callable[[], None], how: str = "count", at: int =
             pid = os.fork()
         if not pid:
             _child(root, work, _Faults(root, how, at), said, told)
-        end = time.monotonic() + HUNG * (3 if how == "count" else 1)  # kernels may be compiled
+        most = HUNG * (3 if how == "count" else 1)  # kernels may be compiled
+        end = time.monotonic() + PATIENCE
         while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
-            if time.monotonic() > end:
+            if time.monotonic() > end or _spent(pid) > most:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.002)
         points = [Point(*line.split("\t")) for line in told.read_text().splitlines()] if told.exists() else []
         return Ended(os.waitstatus_to_exitcode(ended[1]), said.read_text(), points)
+
+
+def _spent(pid: int) -> float:
+    """Seconds of processor time of a process."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it is gone
+        return 0.0
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _child(root: Path, work: Callable[[], None], faults: _Faults, said: Path, told: Path) -> NoReturn:

@@ -111,6 +111,9 @@ def test_words_are_one_file_or_smiles(tmp_path: Path, monkeypatch: pytest.Monkey
     assert source_of(["CCO", "c1ccccc1O", "no/such"]) == ("CCO", "c1ccccc1O", "no/such")
     for name in ("-", "new.csv", "new.CSV.gz", "new.xlsx", "new.sdf", "new.jsonl"):
         assert source_of([name]) == name
+    assert source_of(["C" * 300]) == ("C" * 300,)  # longer than the name of a file may be
+    Path("CCN").mkdir()
+    assert source_of(["CCN"]) == ("CCN",)
     Path("CCO").write_text("smiles\n")
     assert source_of(["CCO"]) == "CCO"
     for words in (["CCO", "CCN"], ["CCN", "new.csv"], ["a.csv", "b.csv"], ["CCN", "-"]):

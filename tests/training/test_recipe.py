@@ -64,6 +64,21 @@ def test_a_wrong_setting_is_named(settings: dict[str, object], message: str) -> 
         recipe("default", **settings)
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"order": 12}, {"order": (2, 12)},
+        {"levels": 10**12}, {"channels": 10**9}, {"channels": (16, 10**9)}, {"hidden": 10**9}, {"members": 10**6},
+        {"growth": 1e300}, {"growth": 2.0, "levels": 40},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_no_setting_asks_for_more_than_a_machine_has(settings: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match=str(next(iter(settings)))):
+        recipe("default", **settings).network.widths()
+    assert len(recipe("default", growth=0.5, levels=1000).network.widths()) == 1001
+
+
 def test_auto_is_what_the_task_needs_and_none_is_off() -> None:
     names = ("learning_rate", "dropout", "head_dropout", "least_steps")
     assert [recipe("default").get(name) for name in names] == ["auto"] * 4

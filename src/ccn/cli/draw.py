@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -46,13 +47,13 @@ def draw(
     """
     from ccn.schemes import Scheme
 
-    if source == _PAPER and not Path(source).exists():
+    if source == _PAPER and not os.path.isfile(source):
         from ccn.paper.figures import draw_figures
 
         folder = output if output.suffix == "" else output.with_suffix("")
         print(f"written: {', '.join(map(str, draw_figures(folder)))}")
         return
-    if Path(source).suffix.lower() == ".json" and Path(source).is_file():
+    if Path(source).suffix.lower() == ".json" and os.path.isfile(source):
         made, how = Scheme.load(source), dict[str, Any]()
     else:
         made, how = _composed(source, levels, scheme, row)
@@ -73,7 +74,7 @@ def _composed(source: str, levels: int, kind: str, row: int) -> tuple[Scheme, di
     if not 0 <= levels <= _MOST_LEVELS:
         raise ConfigurationError(f"--levels {levels}: give 0 to {_MOST_LEVELS}")
     smiles: str | None = source
-    if not Path(source).exists() and parses(source):
+    if not os.path.isfile(source) and parses(source):
         graph = Graph.from_smiles(source)
     else:
         data = load(source)

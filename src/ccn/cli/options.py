@@ -7,6 +7,7 @@ The settings and their help are declared in :mod:`ccn.training.recipe`, :mod:`cc
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -174,7 +175,7 @@ def quoted(words: Sequence[str]) -> str:
     columns: set[str] = set()
     for word in words:
         with suppress(CCNError, OSError):
-            columns |= set(open_table(word).columns) if Path(word).is_file() else set()
+            columns |= set(open_table(word).columns) if os.path.isfile(word) else set()
     flags = {flag for section, own in _FLAGS.values() for flag in own if section == "data"}
     for i, word in enumerate(words):
         flag, equals, first = word.partition("=")

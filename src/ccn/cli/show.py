@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["answer", "console", "coverage", "print_json", "printable", "say", "table"]
 
 _MOST_ACROSS = 8  # columns of answers; more of them are shown as rows
+_LONGEST = 5000  # characters of a cell: to lay out millions of them takes minutes
 
 
 def printable(text: str) -> str:
@@ -75,6 +76,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], left: 
     """Print a table; an empty head is not shown. By default all columns but the first are aligned to the right."""
     from rich.table import Table
 
+    head, *rows = [[cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}.." for cell in row] for row in (head, *rows)]
     shown = any(head)
     made = Table(show_header=shown)
     widths = [max(map(len, [name, *(row[i] for row in rows)])) for i, name in enumerate(head)]

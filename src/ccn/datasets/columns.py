@@ -16,7 +16,7 @@ __all__ = ["Strings", "Task", "encode_classes", "encode_targets", "ordered"]
 
 Task = Literal["classification", "regression"]
 _CLASSES = 10  # distinct integers that may be classes, and words that may be without repetition
-_MAGNITUDE = r"[+\u2212-]?[.,]?\d[\d.,'’\s]*(?:e[+\u2212-]?\d+)?"
+_MAGNITUDE = r"[+\u2212-]?[.,]?\d[\d.,'\u2019\s]*(?:e[+\u2212-]?\d+)?"
 _NUMBER_LIKE = re.compile(  # also with a currency, a deviation, or a unit after decimals
     rf"[<>=~≤≥≈±$€£¥(\s]*{_MAGNITUDE}\s*(?:(?:±|\+/-)\s*{_MAGNITUDE})?[%‰°$€£¥)\s]*"
     r"|[<>=~≤≥≈±\s]*[+\u2212-]?\d*[.,]\d+\s*[^\W\d_]\S*",
@@ -99,7 +99,7 @@ def _check_words(name: str, column: Sequence[Any], where: str) -> None:
     words = {v for v in given if isinstance(v, str)}
     alike = sorted(word for word in words if len(word) <= _LONGEST_NUMBER and _NUMBER_LIKE.fullmatch(word))
     if 2 * len(alike) > len(words):
-        what = f"cells like {alike[0]!r} that look like numbers and cannot be read as such; write digits and a decimal point alone"
+        what = f"cells like {alike[0]!r} that look like numbers and cannot be read as such; write them as 1234.5"
     elif len(words) > _CLASSES and 2 * len(words) > len(given):
         what = f"{len(words)} different words in {len(given)} rows; choose another target (--target)"
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,7 +124,7 @@ def load(
     if unknown := sorted(set(options) - known):
         known |= {"draw", "path", "seed", "store", "strict", "targets"}
         raise ConfigurationError(f"{where}: there is no option {unknown[0]!r}; choose from {', '.join(sorted(known))}")
-    if not where.exists():
+    if not os.path.exists(where):
         raise DataError(f"{where}: no such file")
     data = _read(reader, where, name, options, store_from if store else None)
     # Single atoms, salts and other encodings lose nothing: they are only noted.
@@ -151,7 +152,7 @@ def _find(source: str | Path, path: str | Path | None = None) -> tuple[Path, str
         where = Path(path) if path is not None else (registry.find(entry) or registry.fetch(entry)).path
         return where, entry.name, entry.kind
     where = Path(source)
-    if not where.exists():
+    if not os.path.exists(where):
         raise DataError(f"{source}: no such file or data set; the names are {', '.join(registry.ENTRIES)}")
     return where, None, _kind(where)
 

@@ -19,6 +19,9 @@ from ccn.graphs.graph import Graph
 __all__ = ["draw", "draw_graphs", "layout", "place_vertices", "places", "sketch", "spread"]
 
 _COLUMNS = 3
+_LARGE = 300  # vertices from which on places are estimated: exact ones take time and memory of all pairs, and more
+_PIVOTS = 10
+_LINES = 10_000  # edges of a sketch; more fill it
 _STEP = 9.0  # dots of an edge of length 1, at most
 # Dots of a braille character by (row, column); U+2800 has none.
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
@@ -52,7 +55,7 @@ def place_vertices(graph: Graph, smiles: str | None = None) -> NDArray[np.float6
     """(n, 2) positions of the vertices of a graph, as RDKit draws the molecule if it is one."""
     import networkx as nx
 
-    depicted = None if smiles is None else _molecule(smiles, graph.n)
+    depicted = None if smiles is None or graph.n > _LARGE else _molecule(smiles, graph.n)
     if depicted is not None:
         return depicted
     g = nx.from_edgelist(graph.entries.T.tolist())
@@ -61,12 +64,35 @@ def place_vertices(graph: Graph, smiles: str | None = None) -> NDArray[np.float6
     # Connected components side by side.
     for piece in sorted(nx.connected_components(g), key=len, reverse=True):
         nodes = sorted(piece)
-        at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
-        xy = np.array([at.get(v, (0.0, 0.0)) for v in nodes])
+        if len(nodes) > _LARGE:
+            xy = _estimated(graph, nodes)
+        else:
+            at = nx.kamada_kawai_layout(g.subgraph(nodes), scale=max(0.5, len(nodes) ** 0.5)) if len(nodes) > 1 else {}
+            xy = np.array([at.get(v, (0.0, 0.0)) for v in nodes])
         xy[:, 0] += right - xy[:, 0].min()
         out[nodes] = xy
         right = xy[:, 0].max() + 1.0
     return out
+
+
+def _estimated(graph: Graph, nodes: list[int]) -> NDArray[np.float64]:
+    """Positions of the vertices of a large component: multidimensional scaling of distances to a few pivots.
+
+    Brandes and Pich, Eigensolver methods for progressive multidimensional scaling of large data, 2007.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
+
+    u, v = graph.entries
+    adjacency = coo_array((np.ones(len(u)), (u, v)), shape=(graph.n, graph.n)).tocsr()
+    pivot, from_pivots = nodes[0], []
+    for _ in range(_PIVOTS):  # the next pivot is the vertex farthest from those so far
+        from_pivots.append(shortest_path(adjacency, directed=False, unweighted=True, indices=pivot)[nodes])
+        pivot = nodes[int(np.min(from_pivots, axis=0).argmax())]
+    squares = np.array(from_pivots).T ** 2
+    centred = squares - squares.mean(0) - squares.mean(1, keepdims=True) + squares.mean()
+    xy = centred @ np.linalg.svd(centred.T @ centred)[0][:, :2]
+    return np.asarray(xy * (len(nodes) ** 0.5 / max(float(np.ptp(xy, axis=0).max()), 1e-9)))
 
 
 def _label(data: Dataset, i: int) -> str:
@@ -148,11 +174,12 @@ def sketch(data: Dataset, i: int, width: int = 36, height: int = 11) -> str:
     scale = min(_STEP, *(size / np.maximum(at.max(0), 1e-9)))
     dots = np.round(at * scale).astype(int)
     canvas = np.zeros((4 * height, 2 * width), dtype=bool)
-    for u, v in graph.entries.T.tolist():
+    edges = graph.entries.T
+    for u, v in edges[:: 1 + len(edges) // _LINES].tolist():
         steps = 1 + int(np.abs(dots[u] - dots[v]).max())
         x, y = np.round(np.linspace(dots[u], dots[v], steps + 1)).astype(int).T
         canvas[4 * height - 1 - y, x] = True
-    for x, y in dots:  # a vertex is a small square
+    for x, y in np.unique(dots, axis=0):  # a vertex is a small square
         canvas[max(0, 4 * height - 2 - y) : 4 * height + 1 - y, max(0, x - 1) : x + 2] = True
     cells = (canvas.reshape(height, 4, width, 2) * _DOTS[None, :, None, :]).sum((1, 3))
     lines = ["".join(chr(0x2800 + int(c)) for c in row).rstrip("\u2800") for row in cells]

@@ -12,6 +12,7 @@ import csv
 import difflib
 import io
 import itertools
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -207,7 +208,7 @@ def lines_table(path: str | Path) -> Table:
 
 
 def _existing(path: str | Path) -> Path:
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise DataError(f"{path}: no such file")
     return Path(path)
 

@@ -33,7 +33,7 @@ from ccn.training.batches import Batches, outputs
 from ccn.training.checkpoint import Progress, need_tensorboard
 from ccn.training.execution import Execution
 from ccn.training.loop import train
-from ccn.training.recipe import SECTIONS, Recipe, from_dict, recipe, to_dict
+from ccn.training.recipe import LARGEST_ORDER, SECTIONS, Recipe, from_dict, recipe, to_dict
 
 __all__ = ["FittedNetworks", "NetworkMethod", "seeded"]
 
@@ -144,7 +144,6 @@ class FittedNetworks(Fitted):
 
 
 _MOST_COLUMNS = 1 << 20  # of which a network reads some, whose number is compared with its weights
-_LARGEST_ORDER = 5  # of a network in a file; the contractions of higher orders are too many to enumerate
 
 
 def _check_sizes(options: Any, tensors: Mapping[str, Tensor], name: str = "options") -> None:
@@ -159,7 +158,7 @@ def _check_sizes(options: Any, tensors: Mapping[str, Tensor], name: str = "optio
         for value in options:
             _check_sizes(value, tensors, name)
     elif isinstance(options, int | float):
-        largest = {"order": _LARGEST_ORDER, "levels": len(tensors), "graph_columns": _MOST_COLUMNS}.get(name)
+        largest = {"order": LARGEST_ORDER, "levels": len(tensors), "graph_columns": _MOST_COLUMNS}.get(name)
         if largest is None:
             largest = max(64, *(size for t in tensors.values() for size in t.shape))
         if not -largest <= options <= largest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import sys
 import tempfile
@@ -97,7 +98,7 @@ def source_of(words: Sequence[str]) -> Source:
 
     A word is a file if there is one, or if it ends as one that can be read.
     """
-    files = [w for w in words if w == "-" or suffix_of(Path(w)) in (*TABLE_SUFFIXES, *_GRAPHS) or Path(w).exists()]
+    files = [w for w in words if w == "-" or suffix_of(Path(w)) in (*TABLE_SUFFIXES, *_GRAPHS) or os.path.isfile(w)]
     if not files:
         return tuple(words)
     if len(words) > 1:

@@ -13,6 +13,7 @@ True
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -26,14 +27,17 @@ from ccn.learning.settings import Features, Loss
 from ccn.settings import Checked, setting
 
 __all__ = [
-    "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training", "changed",
-    "from_dict", "recipe", "to_dict",
+    "LARGEST_ORDER", "PAPER_WIDTHS", "RECIPES", "SECTIONS", "Features", "Network", "Optimiser", "Recipe", "Training",
+    "changed", "from_dict", "recipe", "to_dict",
 ]  # fmt: skip
 
 Auto = Literal["auto"]
 """What the task needs (:meth:`Recipe.for_task`); None is off."""
 PAPER_WIDTHS = (4, 8, 16)
 """Channels of level 0, to choose from on validation: the paper does not give its number."""
+LARGEST_ORDER = 5
+"""The contractions of higher orders are too many to enumerate."""
+_MOST_LEVELS, _MOST_CHANNELS = 1000, 100_000
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,13 @@ class Network(Checked):
     by default that of closed neighbourhoods, with parts limited by ``max_part``.
     """
 
-    order: int | tuple[int, ...] = setting(2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0)
-    levels: int = setting(2, "Number of levels.", least=0)
-    channels: int | tuple[int, ...] = setting(16, "Channels; one number, or one per level from level 0.", least=1)
+    order: int | tuple[int, ...] = setting(
+        2, "Order of the tensors; one number, or one per level: 2,2,1.", least=0, below=LARGEST_ORDER + 1
+    )
+    levels: int = setting(2, "Number of levels.", least=0, below=_MOST_LEVELS + 1)
+    channels: int | tuple[int, ...] = setting(
+        16, "Channels; one number, or one per level from level 0.", least=1, below=_MOST_CHANNELS + 1
+    )
     growth: float = setting(1.0, "Ratio of the channels of a level to those of the level below.", above=0)
     contractions: Any = setting(
         "distinct", "Contractions: distinct, all, paper10, authors18, complete, or a list: 'abx,xy->ab axx,by->ab'."
@@ -68,7 +76,7 @@ class Network(Checked):
     )
     readout_levels: Literal["all", "last"] = setting("all", "Levels that the head reads: all, or last.")
     hidden: int | tuple[int, ...] = setting(
-        64, "Widths of the hidden layers of the head; one number, or one per layer.", least=1
+        64, "Widths of the hidden layers of the head; one number, or one per layer.", least=1, below=_MOST_CHANNELS + 1
     )
     head_norm: Literal["batch", "layer"] | None = setting(None, "Normalisation of the head: batch, layer or none.")
     head_dropout: float | Auto | None = setting(
@@ -95,6 +103,11 @@ class Network(Checked):
         """Channels of each level 0..levels."""
         if not isinstance(self.channels, int):
             return list(self.channels)
+        if self.levels * math.log(self.growth) > math.log(_MOST_CHANNELS / self.channels) + 1e-9:
+            raise ConfigurationError(
+                f"growth={self.growth:g}: {self.channels} channels grow to more than {_MOST_CHANNELS:,} at level "
+                f"{self.levels}; give fewer channels or levels, or less growth"
+            )
         return [max(1, round(self.channels * self.growth**level)) for level in range(self.levels + 1)]
 
 
@@ -156,7 +169,7 @@ class Training(Checked):
     monitor: str = setting(
         "loss", "Validation metric to monitor: loss, mae, rmse, r2, accuracy, roc_auc, pr_auc or mcc."
     )
-    members: int = setting(1, "Networks in the ensemble, trained from different seeds.", least=1)
+    members: int = setting(1, "Networks in the ensemble, trained from different seeds.", least=1, below=1001)
 
     def passes(self, batches: int) -> tuple[int, int | None]:
         """Epochs and patience if an epoch has this number of batches.
