@@ -40,7 +40,7 @@ def _first(code: str) -> float:
         return float(subprocess.run(command, env=made, capture_output=True, text=True, check=True).stdout)
 
 
-def reading(count: int = 4000) -> list[dict[str, Any]]:
+def reading(count: int = 20_000) -> list[dict[str, Any]]:
     """Molecules a second, and how much longer everything takes than RDKit's parsing alone, if CCN_DATA has HCEP."""
     from rdkit import Chem
 
