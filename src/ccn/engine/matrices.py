@@ -59,7 +59,7 @@ class Matrices:
         return value
 
     def restrictions(self, plan: Plan, level: Level) -> dict[int, Restriction]:
-        """The restrictions of the channels that a plan uses, by channel; those with entries at the same places share one."""
+        """The restrictions of the channels that a plan uses, by channel; those with the same places share one."""
         wanted = {channel for _, channel in plan.sections}
         out, channel = {}, 0
         for kind, (places, _) in zip(self.channels, self.sparse(), strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,7 @@ def test_named_tuples_of_arrays_are_read(monkeypatch: pytest.MonkeyPatch, tmp_pa
     run = compiled(_sum)
     run(of, out)
     run(Structure(of), out)
-    np.testing.assert_allclose(out[0], 2 * (rows[:, None] * table[:4]).sum())
+    run(pickle.loads(pickle.dumps(Structure(of))), out)
+    np.testing.assert_allclose(out[0], 3 * (rows[:, None] * table[:4]).sum())
     with pytest.raises(ValueError, match="order of C"):
         run(_Outer(_Fields(rows, 4), table.T), out)

@@ -69,6 +69,9 @@ class Structure:
         self.words = np.array(words, np.int64)
         self.address = self.words.ctypes.data
 
+    def __reduce__(self) -> Any:
+        return Structure, (self.held,)  # in a copy the addresses are others
+
 
 def _described(value: Any) -> tuple[Kind, list[int]]:
     """The kind of a value and the integers that describe it."""
