@@ -13,8 +13,8 @@ import pytest
 from ccn.files import cache_folder
 
 # Processes that tests start find the compiled kernels, also where a test has a cache folder to itself; and each process
-# of `pytest -n` computes on a core to itself. Set before numba and torch are imported.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder()))
+# of `pytest -n` computes on a core to itself. Set before torch is imported.
+os.environ.setdefault("CCN_KERNELS", str(cache_folder()))
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 

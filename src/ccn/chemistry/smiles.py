@@ -202,7 +202,7 @@ def flat_reader() -> Callable[[str], Any]:
     def read(text: str) -> Any:
         # Explicit hydrogens may be merged into their neighbours, query atoms are examined more closely, and an
         # extension in bars may say more.
-        if not any(odd in text for odd in ("*", "[H", "[#", "|")):
+        if not ("*" in text or "[H" in text or "[#" in text or "|" in text):
             mol = Chem.MolFromSmiles(text, raw)
             if mol is not None and not Chem.SanitizeMol(mol, catchErrors=True):
                 return mol
@@ -225,7 +225,7 @@ def quick_reader() -> Callable[[str], Any]:
 
     def read(text: str) -> Any:
         # Explicit hydrogens may be merged into their neighbours, and query atoms are examined more closely.
-        if not any(odd in text for odd in ("*", "[H", "[#")):
+        if not ("*" in text or "[H" in text or "[#" in text):
             mol = Chem.MolFromSmiles(text, raw)
             if mol is not None and not Chem.SanitizeMol(mol, checks, catchErrors=True):
                 Chem.FastFindRings(mol)

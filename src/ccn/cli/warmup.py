@@ -11,7 +11,7 @@ def warmup(*, json: Json = False) -> None:
     """Compile the kernels of networks now and keep them, so that no command waits for them.
 
     For example, `ccn warmup` in the build of a container image, or in CI where the cache folder (CCN_CACHE) is kept.
-    They are compiled again where the version of ccn, of Numba or the kind of processor is another.
+    They are compiled again where the version of ccn, of llvmlite or the kind of processor is another.
     """
     import time
 

@@ -17,6 +17,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bool]]:
         wide = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         # Latin-1 maps bytes to characters one to one: lines end where they do in UTF-8, and nothing is lost.
         with io.TextIOWrapper(stream, "utf-16" if wide else "latin-1", "replace", newline="") as text:
-            for i, line in enumerate(iter(lambda: text.readline(_LONGEST_LINE), "")):
+            for i, line in enumerate(iter(partial(text.readline, _LONGEST_LINE), "")):
                 if len(line) == _LONGEST_LINE:
                     raise DataError(f"{path}: line {i + 1} has {_LONGEST_LINE:,} characters or more; is it a table?")
                 if wide or line.isascii():
@@ -302,16 +303,22 @@ def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
     lines, ahead = _lines(path), deque[tuple[str, bool]]()
     at, width = 1, 0
 
-    def following() -> tuple[str, bool] | None:
-        """The next line; those that were read in search of a closing quote come once more."""
-        return ahead.popleft() if ahead else next(lines, None)
+    def following() -> Iterator[tuple[str, bool]]:
+        """The lines that are left; those that were read in search of a closing quote come once more."""
+        while True:
+            while ahead:
+                yield ahead.popleft()
+            line = next(lines, None)
+            if line is None:
+                return
+            yield line
 
     def joined(first: str) -> list[tuple[str, bool]] | None:
         """The other lines of a row whose first line ends in a quoted cell; None if the quote is stray."""
         more: list[tuple[str, bool]] = []
         size = len(first)
         quoted: bool | None = True
-        for line in iter(following, None):
+        for line in following():
             more.append(line)
             size += len(line[0])
             quoted = _in_quotes(line[0], delimiter, True)
@@ -322,7 +329,7 @@ def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
         ahead.extendleft(reversed(more))
         return None
 
-    for text, odd in iter(following, None):
+    for text, odd in following():
         fault, count = "", 1
         if '"' in text and _in_quotes(text, delimiter, False):
             more = joined(text)
@@ -382,7 +389,10 @@ def _header(path: Path, first: Sequence[str], fault: str, header: bool | None) -
 
 def _row(number: int, cells: list[str], width: int, odd: bool = False, fault: str = "") -> Row:
     note = "not UTF-8: read as Windows-1252" if odd else ""
-    if not fault and (not cells or not any(cell.strip() for cell in cells)):
+    blank = not any(map(str.strip, cells))
+    if len(cells) == width and not (fault or blank):  # nearly every row
+        return Row(number, cells, "", note)
+    if blank and not fault:
         return Row(number, [""] * width, fault=EMPTY)
     if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
         cells = cells[:width]

@@ -80,7 +80,7 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "cpu": Form("ccn.engine.cpu.form", ("cpu",), "numba"),
+    "cpu": Form("ccn.engine.cpu.form", ("cpu",), "llvmlite"),
     "torch": Form("ccn.engine.torch_form"),
 }
 """The forms by name; the first that serves is used."""

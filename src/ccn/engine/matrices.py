@@ -59,13 +59,14 @@ class Matrices:
         return value
 
     def restrictions(self, plan: Plan, level: Level) -> dict[int, Restriction]:
-        """The restrictions of the channels that a plan uses, by channel; columns of one matrix share one."""
+        """The restrictions of the channels that a plan uses, by channel; those with the same places share one."""
         wanted = {channel for _, channel in plan.sections}
         out, channel = {}, 0
-        for c, kind in enumerate(self.channels):
+        for kind, (places, _) in zip(self.channels, self.sparse(), strict=True):
             used = wanted & set(range(channel, channel + kind.width))
             if used:
-                found = level.cached(("restriction", kind), lambda c=c: level.restrict(self.sparse()[c][0]))  # type: ignore[misc]
+                first = next(k for k, (p, _) in zip(self.channels, self.sparse(), strict=True) if p is places)
+                found = level.cached(("restriction", first), lambda places=places: level.restrict(places))  # type: ignore[misc]
                 out.update(dict.fromkeys(used, found))
             channel += kind.width
         return out

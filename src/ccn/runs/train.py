@@ -111,7 +111,7 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
     shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
-        say("compiling kernels (once per machine, about half a minute)")
+        say("compiling kernels (once per machine, a few seconds)")
 
     def begin() -> None:
         """Make the folder; an older run in it is removed only when all settings have been checked."""

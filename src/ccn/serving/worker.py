@@ -22,7 +22,7 @@ __all__ = ["LostError", "RefusedError", "TooLongError", "Worker", "main"]
 _HEAD = 8
 _STARTING = 300.0  # seconds until a process has read its models; kernels may be compiled
 _VERSIONS = 2  # of a model that are held: requests that came before a new one are still answered by the old one
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class RefusedError(CCNError):

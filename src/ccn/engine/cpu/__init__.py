@@ -1,1 +1,1 @@
-"""The compiled form of the engine, for CPUs: a plan as arrays of numbers, run graph by graph by Numba kernels."""
+"""The compiled form of the engine, for CPUs: a plan as arrays of numbers, run graph by graph by kernels."""

@@ -23,6 +23,7 @@ from ccn.algebra.contractions import bell
 from ccn.engine import torch_form
 from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.cpu import kernels, steps
+from ccn.engine.cpu.compiling import Structure
 from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, program
 from ccn.engine.cpu.tape import invariant_records, part_sizes, tape
@@ -43,36 +44,46 @@ def serves(like: Tensor, differentiable: bool) -> bool:
 
 
 class _Prepared(NamedTuple):
-    """A level for the kernels, the values of all entries of all channels of A, and the quantities of a plan."""
+    """A level, as kernels read it too, the values of all entries of all channels of A, and the quantities of a plan."""
 
     layout: Layout
+    level: Structure
     values: Tensor
     quantities: Tensor
 
 
 def prepare(plan: Plan, level: Level, a: Matrices) -> int:
     """Build the layout of a level and what a plan needs of A."""
-    layout, *tensors = _prepared(plan, level, a)
+    layout, _, *tensors = _prepared(plan, level, a)
     return sum(x.nbytes for x in (*layout, *tensors) if isinstance(x, np.ndarray | Tensor))
 
 
 def _prepared(plan: Plan, level: Level, a: Matrices) -> _Prepared:
     """The layout, built once, and what a plan needs of A, kept until A changes."""
-    layout: Layout = a.once(
-        level,
-        ("layout", plan),
-        lambda: build_layout(level, program(plan), a.restrictions(plan, level), a.value_places()),
+
+    def build() -> tuple[Layout, Structure]:
+        made = build_layout(level, program(plan), a.restrictions(plan, level), a.value_places())
+        return made, Structure(made)
+
+    layout, read = a.once(level, ("layout", plan), build)
+    return _Prepared(
+        layout, read, *a.current(level, ("values", plan), lambda: _quantities(plan, layout, read, a.values()))
     )
-    return _Prepared(layout, *a.current(level, ("values", plan), lambda: _quantities(plan, layout, a.values())))
 
 
-def _quantities(plan: Plan, layout: Layout, values: Tensor) -> tuple[Tensor, Tensor]:
+@lru_cache(maxsize=256)
+def _program(plan: Plan) -> Structure:
+    """The program of a plan as kernels read it."""
+    return Structure(program(plan))
+
+
+def _quantities(plan: Plan, layout: Layout, level: Structure, values: Tensor) -> tuple[Tensor, Tensor]:
     """The values and the quantities of a level."""
     p = program(plan)
     orders = [QUANTITY_ORDERS[kind] for kind in p.sections[:, 0]]
     q = values.new_zeros(1 + sum(int(layout.quantity_rows[g, -1]) for g in orders))
     q[0] = 1
-    steps.quantities(p, layout, values.data_ptr(), q.data_ptr(), _one(values))
+    steps.quantities(_program(plan), level, values.data_ptr(), q.data_ptr(), _one(values))
     return values, q
 
 
@@ -124,15 +135,15 @@ class _Call:
         threads = min(len(shares), torch.get_num_threads())
         lengths = work_lengths(self.program, self.layout, n, c, mixed)
         held = workspace(threads, sum(lengths), self.prepared.values.dtype)
-        records = tape(self.job.plan, self.layout.sizes, n, c)
+        records = Structure(tape(self.job.plan, self.layout.sizes, n, c))
         left = count()
 
         def take(thread: int) -> None:
-            memory = work(self.program, self.layout, lengths, held[thread].data_ptr(), one.itemsize)
+            memory = Structure(work(self.program, self.layout, lengths, held[thread].data_ptr(), one.itemsize))
             while (i := next(left)) < len(shares):
                 values = (self.prepared.values, self.prepared.quantities, *fixed, *(x[i] for x in per_share))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-                level = (self.program, records, self.layout)
+                level = (_program(self.job.plan), records, self.prepared.level)
                 kernel(*level, *shares[i], *address, one.itemsize, self.job.graphs is not None, memory, one)
 
         # This thread works too: one that only waits would be woken beside one that works.

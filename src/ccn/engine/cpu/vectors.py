@@ -7,15 +7,14 @@ pass on. The kind of number is that of an argument ``like`` or of a weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
-from llvmlite.binding import get_host_cpu_features
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from ccn.engine.cpu.compiling import compiled, inlined
+from ccn.engine.cpu.compiling import compiled, emitted, inlined, processor
+from ccn.engine.cpu.translating import FUSED
 
 __all__ = [
     "add",
@@ -33,23 +32,11 @@ __all__ = [
     "total",
 ]
 
-_FUSED = ("contract",)  # a product and a sum may become one instruction
 
-
-def _emitted(f: Callable[..., Any]) -> Any:
-    """A function whose code is written down here, operation by operation."""
-    return intrinsic(f)
-
-
-@_emitted
-def no_inline(typing: Any) -> Any:
+@emitted
+def no_inline(builder: Any) -> None:
     """The function that calls it is not inlined: then its loop has all registers to itself."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.function.attributes.add("noinline")
-        return context.get_dummy_value()
-
-    return types.void(), code
+    builder.function.attributes.add("noinline")
 
 
 def _pointer(builder: Any, kind: Any, address: Any, place: Any, lanes: int = 1) -> Any:
@@ -67,56 +54,70 @@ def _spread(builder: Any, number: Any, lanes: int) -> Any:
 
 def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
     """``a + b * c``."""
-    return builder.fadd(a, builder.fmul(b, c, flags=_FUSED), flags=_FUSED)
+    return builder.fadd(a, builder.fmul(b, c, flags=FUSED), flags=FUSED)
 
 
 def _bytes(like: Any) -> int:
-    return int(like.bitwidth) // 8
+    """How many bytes a number of LLVM's has."""
+    sizes = {"float": 4, "double": 8}
+    return sizes.get(str(like.type)) or int(like.type.width) // 8
 
 
-@_emitted
-def get(typing: Any, address: Any, place: Any, like: Any) -> Any:
+_WORD = ir.IntType(64)
+
+
+def _variable(builder: Any, kind: Any) -> Any:
+    """Place for a value of the function, which LLVM turns into a register."""
+    with builder.goto_entry_block():
+        return builder.alloca(kind)
+
+
+@contextmanager
+def _times(builder: Any, count: Any) -> Iterator[Any]:
+    """A loop for 0, 1, .. count - 1."""
+    held = _variable(builder, _WORD)
+    builder.store(_WORD(0), held)
+    head, body, after = (builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.load(held)
+    builder.cbranch(builder.icmp_signed("<", index, count), body, after)
+    builder.position_at_end(body)
+    yield index
+    builder.store(builder.add(index, _WORD(1)), held)
+    builder.branch(head)
+    builder.position_at_end(after)
+
+
+def _is_set(builder: Any, number: Any) -> Any:
+    return builder.icmp_signed("!=", number, number.type(0))
+
+
+@emitted
+def get(builder: Any, address: Any, place: Any, like: Any) -> Any:
     """The number at a place."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(builder, context.get_value_type(like), args[0], args[1]))
-
-    return like(types.intp, types.intp, like), code
+    return builder.load(_pointer(builder, like.type, address, place))
 
 
-@_emitted
-def put(typing: Any, address: Any, place: Any, value: Any) -> Any:
+@emitted
+def put(builder: Any, address: Any, place: Any, value: Any) -> None:
     """Write a number to a place."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[2], _pointer(builder, context.get_value_type(value), args[0], args[1]))
-        return context.get_dummy_value()
-
-    return types.void(types.intp, types.intp, value), code
+    builder.store(value, _pointer(builder, value.type, address, place))
 
 
-@_emitted
-def integer(typing: Any, address: Any, place: Any) -> Any:
+@emitted
+def integer(builder: Any, address: Any, place: Any) -> Any:
     """The integer at a place."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(_pointer(builder, context.get_value_type(types.intp), args[0], args[1]))
-
-    return types.intp(types.intp, types.intp), code
+    return builder.load(_pointer(builder, _WORD, address, place))
 
 
 def _adder(lanes: int) -> Any:
-    @_emitted
-    def step(typing: Any, to: Any, i: Any, source: Any, j: Any, w: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            kind, size = context.get_value_type(w), _bytes(w)
-            into = _pointer(builder, kind, args[0], args[1], lanes)
-            a = builder.load(into, align=size)
-            b = builder.load(_pointer(builder, kind, args[2], args[3], lanes), align=size)
-            builder.store(_fused(builder, a, _spread(builder, args[4], lanes), b), into, align=size)
-            return context.get_dummy_value()
-
-        return types.void(types.intp, types.intp, types.intp, types.intp, w), code
+    @emitted
+    def step(builder: Any, to: Any, i: Any, source: Any, j: Any, w: Any) -> None:
+        into = _pointer(builder, w.type, to, i, lanes)
+        a = builder.load(into, align=_bytes(w))
+        b = builder.load(_pointer(builder, w.type, source, j, lanes), align=_bytes(w))
+        builder.store(_fused(builder, a, _spread(builder, w, lanes), b), into, align=_bytes(w))
 
     return step
 
@@ -165,53 +166,42 @@ def fill(to: int, i: int, n: int, value: float) -> None:
         put(to, at, value)
 
 
-@_emitted
-def copy(typing: Any, to: Any, i: Any, source: Any, j: Any, n: Any, like: Any) -> Any:
+@emitted
+def copy(builder: Any, to: Any, i: Any, source: Any, j: Any, n: Any, like: Any) -> None:
     """``to[i : i + n] = source[j : j + n]``."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = context.get_value_type(like)
-        into, origin = _pointer(builder, kind, args[0], args[1]), _pointer(builder, kind, args[2], args[3])
-        cgutils.raw_memcpy(builder, into, origin, args[4], _bytes(like))
-        return context.get_dummy_value()
-
-    return types.void(*[types.intp] * 5, like), code
+    byte = ir.IntType(8).as_pointer()
+    into, origin = (builder.bitcast(_pointer(builder, like.type, *at), byte) for at in ((to, i), (source, j)))
+    move = builder.module.declare_intrinsic("llvm.memcpy", [byte, byte, _WORD])
+    builder.call(move, [into, origin, builder.mul(n, _WORD(_bytes(like))), ir.IntType(1)(0)])
 
 
 def _totaller(lanes: int) -> Any:
     """``to[i : i + lanes] += w sum_x source[j + x jump ..]``, in two running sums that stay in registers."""
 
-    @_emitted
-    def step(typing: Any, to: Any, i: Any, source: Any, j: Any, jump: Any, count: Any, w: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            to_, i_, source_, j_, jump_, count_, w_ = args
-            kind, size = context.get_value_type(w), _bytes(w)
-            zero = ir.Constant(ir.VectorType(kind, lanes), None)
-            held = [cgutils.alloca_once_value(builder, zero) for _ in range(2)]
-            one = ir.Constant(count_.type, 1)
-            place = cgutils.alloca_once_value(builder, j_)
+    @emitted
+    def step(builder: Any, to: Any, i: Any, source: Any, j: Any, jump: Any, count: Any, w: Any) -> None:
+        vector = ir.VectorType(w.type, lanes)
+        held = [_variable(builder, vector) for _ in range(2)]
+        place = _variable(builder, _WORD)
 
-            def take(into: Any) -> None:
-                at = builder.load(place)
-                vector = builder.load(_pointer(builder, kind, source_, at, lanes), align=size)
-                builder.store(builder.fadd(builder.load(into), vector), into)
-                builder.store(builder.add(at, jump_), place)
+        def take(into: Any) -> None:
+            at = builder.load(place)
+            found = builder.load(_pointer(builder, w.type, source, at, lanes), align=_bytes(w))
+            builder.store(builder.fadd(builder.load(into), found, flags=FUSED), into)
+            builder.store(builder.add(at, jump), place)
 
-            builder.store(j_, place)
+        builder.store(j, place)
+        for into in held:
+            builder.store(ir.Constant(vector, None), into)
+        with _times(builder, builder.ashr(count, _WORD(1))):
             for into in held:
-                builder.store(zero, into)
-            with cgutils.for_range(builder, builder.ashr(count_, one)):
-                for into in held:
-                    take(into)
-            with builder.if_then(cgutils.is_not_null(builder, builder.and_(count_, one))):
-                take(held[0])
-            into = _pointer(builder, kind, to_, i_, lanes)
-            summed = builder.fadd(*(builder.load(h) for h in held))
-            summed = _fused(builder, builder.load(into, align=size), _spread(builder, w_, lanes), summed)
-            builder.store(summed, into, align=size)
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 6, w), code
+                take(into)
+        with builder.if_then(_is_set(builder, builder.and_(count, _WORD(1)))):
+            take(held[0])
+        into = _pointer(builder, w.type, to, i, lanes)
+        summed = builder.fadd(*(builder.load(h) for h in held), flags=FUSED)
+        summed = _fused(builder, builder.load(into, align=_bytes(w)), _spread(builder, w, lanes), summed)
+        builder.store(summed, into, align=_bytes(w))
 
     return step
 
@@ -241,24 +231,19 @@ def total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float,
 def _finisher(lanes: int) -> Any:
     """One vector of :func:`finish`."""
 
-    @_emitted
-    def step(typing: Any, to: Any, i: Any, bias: Any, j: Any, mask: Any, positive: Any, like: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            to_, i_, bias_, j_, mask_, positive_, _ = args
-            kind, size, byte = context.get_value_type(like), _bytes(like), ir.IntType(8)
-            into = _pointer(builder, kind, to_, i_, lanes)
-            more = builder.load(_pointer(builder, kind, bias_, j_, lanes), align=size)
-            a = builder.fadd(builder.load(into, align=size), more)
-            zero = ir.Constant(a.type, None)
-            above = builder.fcmp_ordered(">", a, zero)
-            passed = builder.select(above, a, zero)
-            builder.store(builder.select(positive_, passed, a), into, align=size)
-            with builder.if_then(cgutils.is_not_null(builder, mask_)):
-                flags = builder.zext(above, byte if lanes == 1 else ir.VectorType(byte, lanes))
-                builder.store(flags, _pointer(builder, byte, mask_, i_, lanes), align=1)
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 5, types.boolean, like), code
+    @emitted
+    def step(builder: Any, to: Any, i: Any, bias: Any, j: Any, mask: Any, positive: Any, like: Any) -> None:
+        kind, size, byte = like.type, _bytes(like), ir.IntType(8)
+        into = _pointer(builder, kind, to, i, lanes)
+        more = builder.load(_pointer(builder, kind, bias, j, lanes), align=size)
+        a = builder.fadd(builder.load(into, align=size), more, flags=FUSED)
+        zero = ir.Constant(a.type, None)
+        above = builder.fcmp_ordered(">", a, zero)
+        passed = builder.select(above, a, zero)
+        builder.store(builder.select(positive, passed, a), into, align=size)
+        with builder.if_then(_is_set(builder, mask)):
+            flags = builder.zext(above, byte if lanes == 1 else ir.VectorType(byte, lanes))
+            builder.store(flags, _pointer(builder, byte, mask, i, lanes), align=1)
 
     return step
 
@@ -286,23 +271,16 @@ def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one
             at += 1
 
 
-@_emitted
-def _keep16(typing: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> Any:
+@emitted
+def _keep16(builder: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> None:
     """``to[i : i + 16]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
-
-    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind, size = context.get_value_type(like), _bytes(like)
-        other = context.get_value_type(flag)
-        into = _pointer(builder, kind, args[0], args[1], 16)
-        a = builder.load(into, align=size)
-        b = builder.load(_pointer(builder, other, args[2], args[1], 16), align=_bytes(flag))
-        zero = ir.Constant(b.type, [0] * 16)
-        compare = builder.icmp_unsigned if isinstance(other, ir.IntType) else builder.fcmp_ordered
-        kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * 16))
-        builder.store(kept, into, align=size)
-        return context.get_dummy_value()
-
-    return types.void(types.intp, types.intp, types.intp, like, flag), code
+    into = _pointer(builder, like.type, to, i, 16)
+    a = builder.load(into, align=_bytes(like))
+    b = builder.load(_pointer(builder, flag.type, source, i, 16), align=_bytes(flag))
+    zero = ir.Constant(b.type, [0] * 16)
+    compare = builder.icmp_unsigned if isinstance(flag.type, ir.IntType) else builder.fcmp_ordered
+    kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * 16))
+    builder.store(kept, into, align=_bytes(like))
 
 
 @compiled
@@ -325,9 +303,9 @@ def _multiplier(rows: int, lanes: int, each: bool = False) -> Any:
     it stands for as many numbers as there are lanes, one for each.
     """
 
-    @_emitted
+    @emitted
     def step(
-        typing: Any,
+        builder: Any,
         adds: Any,
         to: Any,
         i: Any,
@@ -341,32 +319,26 @@ def _multiplier(rows: int, lanes: int, each: bool = False) -> Any:
         m: Any,
         row: Any,
         like: Any,
-    ) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            adds_, to_, i_, along_, x_, j_, pace_, stride_, k_, w_, m_, row_, _ = args
-            kind, size = context.get_value_type(like), _bytes(like)
-            count = [ir.Constant(i_.type, r) for r in range(rows)]
-            into = [_pointer(builder, kind, to_, builder.add(i_, builder.mul(r, along_)), lanes) for r in count]
-            first = [builder.add(j_, builder.mul(r, pace_)) for r in count]
-            vector = kind if lanes == 1 else ir.VectorType(kind, lanes)
-            zero = ir.Constant(vector, 0.0 if lanes == 1 else None)
-            held = [cgutils.alloca_once(builder, vector) for _ in into]
-            for p, total in zip(into, held, strict=True):
-                builder.store(builder.select(adds_, builder.load(p, align=size), zero), total)
-            with cgutils.for_range(builder, k_) as loop:
-                place = builder.add(m_, builder.mul(loop.index, row_))
-                weights = builder.load(_pointer(builder, kind, w_, place, lanes), align=size)
-                step = builder.mul(loop.index, stride_)
-                for start, total in zip(first, held, strict=True):
-                    number = _pointer(builder, kind, x_, builder.add(start, step), lanes if each else 1)
-                    number = builder.load(number, align=size)
-                    spread = number if lanes == 1 or each else _spread(builder, number, lanes)
-                    builder.store(_fused(builder, builder.load(total), spread, weights), total)
-            for p, total in zip(into, held, strict=True):
-                builder.store(builder.load(total), p, align=size)
-            return context.get_dummy_value()
-
-        return types.void(types.boolean, *[types.intp] * 11, like), code
+    ) -> None:
+        kind, size = like.type, _bytes(like)
+        into = [_pointer(builder, kind, to, builder.add(i, builder.mul(_WORD(r), along)), lanes) for r in range(rows)]
+        first = [builder.add(j, builder.mul(_WORD(r), pace)) for r in range(rows)]
+        vector = kind if lanes == 1 else ir.VectorType(kind, lanes)
+        zero = ir.Constant(vector, 0.0 if lanes == 1 else None)
+        held = [_variable(builder, vector) for _ in into]
+        for p, total in zip(into, held, strict=True):
+            builder.store(builder.select(adds, builder.load(p, align=size), zero), total)
+        with _times(builder, k) as index:
+            place = builder.add(m, builder.mul(index, row))
+            weights = builder.load(_pointer(builder, kind, w, place, lanes), align=size)
+            step = builder.mul(index, stride)
+            for start, total in zip(first, held, strict=True):
+                number = _pointer(builder, kind, x, builder.add(start, step), lanes if each else 1)
+                number = builder.load(number, align=size)
+                spread = number if lanes == 1 or each else _spread(builder, number, lanes)
+                builder.store(_fused(builder, builder.load(total), spread, weights), total)
+        for p, total in zip(into, held, strict=True):
+            builder.store(builder.load(total), p, align=size)
 
     return step
 
@@ -374,7 +346,7 @@ def _multiplier(rows: int, lanes: int, each: bool = False) -> Any:
 # Six rows of 16 numbers fill twelve registers of the sixteen that there are with AVX2, and leave four for what is
 # multiplied. With AVX-512 one register holds a row, and eight sums are needed to keep both units busy, which take four
 # cycles to add a product.
-_EIGHT = bool(get_host_cpu_features().get("avx512f", False))
+_EIGHT = "+avx512f" in processor()[1].split(",")
 _multiply8 = _multiplier(8, 16)
 _multiply6, _multiply5, _multiply4, _multiply3, _multiply2, _multiply1 = (_multiplier(r, 16) for r in range(6, 0, -1))
 _multiply4x4, _multiply1x4, _multiply1x1 = _multiplier(4, 4), _multiplier(1, 4), _multiplier(1, 1)
