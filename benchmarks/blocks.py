@@ -37,7 +37,9 @@ def within_blocks(levels: int) -> Callable[[Graph], Scheme]:
         for block in nx.biconnected_components(g):
             for v in block:
                 shared[v] |= block
-        parts, children, anchors = [(v,) for v in range(graph.n)], [()] * graph.n, list(range(graph.n))
+        parts: list[tuple[int, ...]] = [(v,) for v in range(graph.n)]
+        children: list[tuple[int, ...]] = [()] * graph.n
+        anchors = list(range(graph.n))
         for level in range(1, levels + 1):
             for v in range(graph.n):
                 ball = nx.single_source_shortest_path_length(g, v, cutoff=level)
