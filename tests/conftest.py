@@ -51,7 +51,7 @@ def report_text() -> Callable[[Path], str]:
     return text
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open Playwright's event loop runs, in which no other can
 def browser() -> Iterator[Any]:
     """Debian's chromium; its tests are skipped without it, or fail where CCN_TEST_BROWSER asks for them."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ccn.methods import METHODS
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -15,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ccn.methods.registry.METHODS", dict(METHODS))  # an example adds one
 
 
 def example(name: str) -> dict[str, Any]:
