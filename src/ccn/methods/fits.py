@@ -126,14 +126,15 @@ def _keep(job: Job, model: Model, execution: Execution) -> None:
 
 
 def _fitted(job: Job, execution: Execution) -> Model:
-    """The model of a job."""
+    """The model of a job, with the time and the history of its training."""
     began = time.process_time()
     examples = job.examples if job.method.joint else job.examples.without_auxiliary()
     if not job.method.reads_whole:
         examples = replace(examples, inputs=replace(examples.inputs, columns=()))
     with torch_threads(1):
-        model, _ = fit(job.method, examples, execution.part(job.title, None), domain=False)
-    return replace(model, about={**model.about, "seconds": time.process_time() - began})
+        model, outcome = fit(job.method, examples, execution.part(job.title, None), domain=False)
+    history = [[dict(row) for row in network] for network in outcome.history]
+    return replace(model, about={**model.about, "seconds": time.process_time() - began, "history": history})
 
 
 def _on_cluster(jobs: Sequence[Job], execution: Execution) -> Iterator[tuple[Job, Model]]:

@@ -299,6 +299,13 @@ class Stack(Method):
         return Outcome(
             FittedStack(task, inputs, tuple(members), constant),
             [{name: round(weight, 4) for name, weight in weighed.items()}],
+            history=[
+                epochs
+                for name in methods
+                for i in range(len(folds))
+                if (name, i) in done
+                for epochs in done[name, i].about.get("history", ())
+            ],
             leaderboard=board,
             held=(rows, predicted),
             folds=number,

@@ -159,5 +159,5 @@ def curves(run: Run) -> Section | None:
         figure.legend(loc="outside lower center", ncols=2)
 
     many = f" of {len(members)} networks" if len(members) > 1 else ""
-    caption = f"Loss{many} by epoch, on a logarithmic scale; dotted: the epoch that was kept."
+    caption = f"Loss{many} by epoch, on a logarithmic scale{'; dotted: the epoch that was kept' if any(kept) else ''}."
     return Section("Learning curves", [Picture("losses", "losses by epoch", draw, (5.2, 3.6), caption)])
