@@ -30,6 +30,7 @@ _NAMED: dict[str, Recipe] = {
     "ccn-1": recipe("paper", order=1, adjacency=False, contractions="all", rising="ignore"),
     "ccn-2": recipe("paper", rising="ignore"),
     "ccn-2-authors": recipe("authors", rising="ignore"),
+    "ccn-1-default": recipe("default", order=1, levels=4, channels=32, vertices="given", rising="ignore"),
     "ccn-2-default": recipe("default", rising="ignore"),
     "ccn-3-default": recipe("default", order=3, rising="ignore"),
 }

@@ -25,7 +25,8 @@ METHODS: dict[str, str | type[Method]] = {
     "pscn": "ccn.methods.references:PatchySAN",
     "gin": "ccn.methods.references:GraphIsomorphismNetwork",
     **dict.fromkeys(
-        ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default", "ccn-3-default"), "ccn.methods.covariant:NamedCovariant"
+        ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-1-default", "ccn-2-default", "ccn-3-default"),
+        "ccn.methods.covariant:NamedCovariant",
     ),
     "ccn-2-kernel": _KERNELS,
     "gp": "ccn.methods.gaussian_process:GaussianProcess",

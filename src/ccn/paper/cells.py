@@ -65,10 +65,10 @@ NETWORKS: dict[str, tuple[tuple[int, ...], int | None]] = {
 """Orders, side by side, and number of levels (None: any) of the networks that tell pairs of graphs apart."""
 _LONG_AT_ORDER_3 = ("BREC distance regular", "BREC 4-vertex condition", "BREC CFI")
 
-_FEW = ("gin", "ccn-2", "ccn-2-authors", "ccn-2-default", "ccn-2-kernel")
+_FEW = ("gin", "ccn-2", "ccn-2-authors", "ccn-1-default", "ccn-2-default", "ccn-2-kernel")
 # The methods of data sets where not all of them are usual.
 _USUAL = {
-    "QM9": (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default"),
+    "QM9": (FLOOR, "wl", "ngf", "pscn", "ccn-1", "ccn-2", "ccn-2-authors", "ccn-1-default", "ccn-2-default"),
     **dict.fromkeys(("ZINC", *FOLDS), _FEW),
 }
 _ORDER_3 = ("MUTAG", "PTC_MR", "PTC", "HCEP")
@@ -80,7 +80,7 @@ _SECONDS = {
     1.0: (FLOOR, "ridge"),
     2.0: ("lasso",),
     150.0: ("forest", "boosting", "multiscale-laplacian", "ngf", "pscn", "gin", "maplight", "auto"),
-    600.0: ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-2-default", "chemprop"),
+    600.0: ("ccn-1", "ccn-2", "ccn-2-authors", "ccn-1-default", "ccn-2-default", "chemprop"),
     6000.0: ("ccn-3-default",),
 }
 
