@@ -31,7 +31,7 @@ from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell, uns
 from ccn.engine.backend import Job, choose, untraced
 from ccn.engine.maps import cut_map
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, Plan, plan
+from ccn.engine.plan import Map, Plan, index_groups, plan
 from ccn.engine.sparse import SparseMap, gradient
 from ccn.schemes.packed import Level, Nodes
 
@@ -40,11 +40,8 @@ __all__ = [
     "children_of",
     "dense_maps",
     "invariants",
-    "over_graphs",
     "prepare",
     "prepare_children",
-    "prepare_scalars",
-    "scalars",
 ]
 
 
@@ -52,21 +49,6 @@ def prepare(plan: Plan, level: Level, a: Matrices) -> int:
     """Build what a plan needs on a level, which keeps it; returns its bytes."""
     like = torch.empty(0, dtype=a.dtype, device=a.batch.device)
     return choose(like, a.needs_grad).prepare(plan, level, a)
-
-
-def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
-    """The same for :func:`scalars`."""
-    from ccn.engine import torch_form
-
-    return torch_form.prepare_scalars(plan, level, a)
-
-
-@untraced
-def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
-    """(nodes, contractions, channels) the Q's of a plan to order 0: as many numbers as a root has, to be mixed last."""
-    from ccn.engine import torch_form
-
-    return torch_form.scalars(f, plan, level, a)
 
 
 @untraced
@@ -147,13 +129,6 @@ def _cutting(level: Level, order: int, device: torch.device) -> SparseMap | None
     return made
 
 
-@untraced
-def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
-    """(graphs, width) the rows of the nodes of each graph, added up."""
-    index = nodes.cached.on(rows.device, "graph", lambda: nodes.graph)
-    return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
-
-
 def _sum(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
     """The sum of some Q's of a layer, packed and unmixed: (rows, channels)."""
     eye = torch.eye(f.shape[1], dtype=f.dtype, device=f.device)[:, None].expand(-1, len(maps), -1)
@@ -167,17 +142,11 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
 
     Indices that are new are spread along ones, and output axes that are equal lie on the diagonal of an identity.
     """
-    n = c.order_in
-    blocks: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if isinstance(c, Contraction):
-        blocks = [((a,), (i,)) for i, a in enumerate(c.survivors)] + [(block, ()) for block in c.blocks]
-    else:
-        blocks = [(tuple(a for a in b if a < n), tuple(a - n for a in b if a >= n)) for b in c.blocks]
     letters = iter(ascii_lowercase)
     axis: dict[int, str] = {}
     out: dict[int, str] = {}
     equal: list[str] = []  # pairs of letters of an identity, and single ones of ones
-    for inside, outside in blocks:
+    for inside, outside in index_groups(c):
         first = next(letters)
         axis |= dict.fromkeys(inside, first)
         for i, o in enumerate(outside):
@@ -206,19 +175,12 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
 
 def _matrix(level: Level, matrices: Matrices, channel: int) -> Tensor:
     """(sum of m^2,) a channel of A within every part, row place fastest."""
-    seen = 0
-    for kind, (places, values) in zip(matrices.channels, matrices.sparse(), strict=True):
-        if channel < seen + kind.width:
-            found = level.cached(("restriction", kind), lambda places=places: level.restrict(places))  # type: ignore[misc]
-            nodes = level.nodes
-            node = np.repeat(np.arange(len(nodes)), np.diff(found.start))
-            # Packed tensors store the last axis slowest, so that the first axis of A, its row, is the fastest.
-            at = nodes.row_start(2)[node] + found.row + nodes.size[node] * found.column
-            index = torch.from_numpy(at).to(values.device)
-            chosen = values[:, channel - seen][torch.from_numpy(found.entry).to(values.device)]
-            return values.new_zeros(nodes.rows(2)).index_add(0, index, chosen)
-        seen += kind.width
-    raise ValueError(f"there is no channel {channel} of A")
+    inside, values, nodes = matrices.restriction(channel, level), matrices.channel_values(channel), level.nodes
+    node = np.repeat(np.arange(len(nodes)), np.diff(inside.start))
+    # Packed tensors store the last axis slowest, so that the first axis of A, its row, is the fastest.
+    at = nodes.row_start(2)[node] + inside.row + nodes.size[node] * inside.column
+    index, entry = (torch.from_numpy(x).to(values.device) for x in (at, inside.entry))
+    return values.new_zeros(nodes.rows(2)).index_add(0, index, values[entry])
 
 
 def dense_maps(

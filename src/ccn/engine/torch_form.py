@@ -21,8 +21,7 @@ import torch
 import torch.nn.functional as nnf
 from torch import Tensor
 
-from ccn.engine.aggregate import over_graphs
-from ccn.engine.backend import Job, plain_tensors
+from ccn.engine.backend import Job, plain_tensors, untraced
 from ccn.engine.maps import Maps, build_maps, build_scalar_maps, invariant_map, quantity_places
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import keep_freed_memory
@@ -36,6 +35,7 @@ __all__ = [
     "invariants",
     "mixing",
     "mixing_gradient",
+    "over_graphs",
     "prepare",
     "prepare_scalars",
     "run",
@@ -200,7 +200,7 @@ def run(
 
 
 def _scalar_structure(plan: Plan, level: Level, a: Matrices) -> Maps:
-    """The maps of a plan to order 0 on a level, built once."""
+    """The maps of :func:`build_scalar_maps`, built once."""
     device = a.batch.device
     maps: Maps = a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
     return maps
@@ -211,8 +211,9 @@ def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
     return _scalar_structure(plan, level, a).nbytes + _quantities(plan, level, a).nbytes
 
 
+@untraced
 def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
-    """(nodes, contractions, channels) the Q's of a plan to order 0, unmixed.
+    """(nodes, contractions, channels) the Q's of a plan to order 0, not yet mixed, in any form of the engine.
 
     Elsewhere mixing comes first, at the child, where entries are fewest. Here they are fewest at the end.
     """
@@ -227,6 +228,13 @@ def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     device = f.device
     read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
     return gradient(read, 0, f, None).view(len(nodes), -1)
+
+
+@untraced
+def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
+    """(graphs, width) the rows of the nodes of each graph, added up."""
+    index = nodes.cached.on(rows.device, "graph", lambda: nodes.graph)
+    return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
 
 
 @lru_cache(maxsize=256)

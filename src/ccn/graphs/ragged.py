@@ -5,7 +5,8 @@ Imports torch only to build a cached value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Cache", "Int", "Ragged", "ranges", "small", "starts"]
+__all__ = ["Cache", "Int", "Ragged", "plain_tensors", "ranges", "small", "starts"]
 
 Int = NDArray[np.int64]
 
@@ -123,7 +124,8 @@ class Cache:
     def __call__(self, key: Hashable, build: Callable[[], Any]) -> Any:
         """The value of ``key``, built now if it is not there."""
         if key not in self._built:
-            self._built[key] = _without_gradient(build)
+            with plain_tensors():
+                self._built[key] = build()
         return self._built[key]
 
     def on(self, device: torch.device, key: Hashable, build: Callable[[], NDArray[Any]]) -> torch.Tensor:
@@ -149,12 +151,15 @@ class Cache:
         held = self._built.get(key)
         if held is None or held[0] != versions:
             # The sources are kept too, so that no other tensor can have the identity of one of them.
-            held = self._built[key] = versions, list(sources), _without_gradient(build)
+            with plain_tensors():
+                held = self._built[key] = versions, list(sources), build()
         return held[2]
 
 
-def _without_gradient(build: Callable[[], Any]) -> Any:
+@contextmanager
+def plain_tensors() -> Iterator[None]:
+    """Inside, new tensors can be kept for later, whatever the mode: inference, recording, a transform of torch.func."""
     import torch
 
     with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
-        return build()
+        yield

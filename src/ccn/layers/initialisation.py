@@ -8,44 +8,23 @@ ReLU, which are not negative, so that sums add up rather than cancel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
 from ccn.engine.aggregate import aggregate, dense_maps, invariants
 from ccn.engine.backend import using_backend
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, is_dense, plan
-from ccn.graphs.adjacency import Weights
+from ccn.graphs.adjacency import Closed, Weights
 from ccn.graphs.graph import Batch, Graph, batch
-from ccn.graphs.ragged import Cache, Int
+from ccn.graphs.ragged import Cache
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
 __all__ = ["readout_scales", "reference", "scales"]
-
-
-@dataclass(frozen=True)
-class _Ones:
-    """A stand-in channel: the reference's A, with ones on the diagonal where the class has one."""
-
-    self_loops: bool
-    width = 1
-
-    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
-        places = b.entries
-        if self.self_loops:
-            loops = np.tile(np.arange(b.n), (2, 1))
-            places = np.concatenate([places, loops], axis=1)
-            places = places[:, np.lexsort(places[::-1])]
-        return places, torch.ones(places.shape[1], 1, dtype=dtype)
-
-    matrix_class = Weights.matrix_class
-    dense = Weights.dense
 
 
 @cache
@@ -70,7 +49,7 @@ def scales(
     at = scheme.root if root else scheme.levels[level - 1]
     assert at is not None
     at = replace(at, free=at.stacked, cached=Cache())
-    matrices = Matrices(b, [_Ones(c.self_loops) for c in classes], torch.float32)
+    matrices = Matrices(b, [Closed() if c.self_loops else Weights() for c in classes], torch.float32)
     ones = torch.ones(at.below.rows(order), 1)
     with torch.no_grad(), using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
         if any(is_dense(c) for c in maps):

@@ -27,8 +27,8 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import bell
-from ccn.engine.aggregate import over_graphs
 from ccn.engine.sparse import SparseMap, gradient
+from ccn.engine.torch_form import over_graphs
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Batch
 from ccn.graphs.ragged import Int, starts
