@@ -7,14 +7,13 @@ ReLU, which are not negative, so that sums add up rather than cancel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 
 import torch
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate, dense_maps, invariants
+from ccn.engine.aggregate import aggregate, dense_maps
 from ccn.engine.backend import using_backend
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, is_dense, plan
@@ -24,7 +23,7 @@ from ccn.graphs.ragged import Cache
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
-__all__ = ["readout_scales", "reference", "scales"]
+__all__ = ["reference", "scales"]
 
 
 @cache
@@ -58,11 +57,3 @@ def scales(
             p, each = plan(maps, order, order_out, classes), torch.eye(len(maps))[..., None]
             q, _ = aggregate(ones, each, torch.zeros(len(maps)), p, at, matrices)
     return tuple(q.square().mean(0).sqrt().tolist())
-
-
-def readout_scales(orders: Sequence[int]) -> list[list[float]]:
-    """For each level the value of each invariant of all ones on the reference graph."""
-    _, scheme = reference(max(1, len(orders) - 1))
-    levels = [(scheme.nodes(level), order) for level, order in enumerate(orders)]
-    with using_backend("torch"):
-        return [invariants(torch.ones(nodes.rows(k), 1), nodes, k).sum(0).tolist() for nodes, k in levels]
