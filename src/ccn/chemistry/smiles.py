@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ccn.errors import DependencyError, GraphError
+from ccn.errors import GraphError
 
 __all__ = [
     "MAX_ATOMS", "MOST_ATOMS", "flat_reader", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal",
@@ -32,10 +32,8 @@ _COMPLETE = ("*", "[H", "[#")  # explicit hydrogens may be merged into neighbour
 
 def _read(smiles: str) -> Any:
     """The RDKit molecule, or None."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise DependencyError("molecules need RDKit: pip install rdkit") from None
+    from rdkit import Chem, rdBase
+
     with rdBase.BlockLogs():
         mol = None if refusal(smiles) else Chem.MolFromSmiles(smiles)
     return mol if mol is not None and mol.GetNumAtoms() else None

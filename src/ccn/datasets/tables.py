@@ -362,9 +362,18 @@ def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
     return _headed(path, partial(_split, path, delimiter), header)
 
 
-def _headed(path: Path, read: Callable[[], Iterator[Raw]], header: bool | None, pad: bool = False) -> Table:
+def _headed(
+    path: Path,
+    read: Callable[[], Iterator[Raw]],
+    header: bool | None,
+    pad: bool = False,
+    empty: str = "the file is empty",
+) -> Table:
     """The table of rows of which the first that is not empty may name the columns; short rows are faults or padded."""
-    place, (first, _, fault) = next((i, row) for i, row in enumerate(read()) if row[0])
+    start = next(((i, row) for i, row in enumerate(read()) if row[0]), None)
+    if start is None:
+        raise DataError(f"{path}: {empty}")
+    place, (first, _, fault) = start
     if fault:
         raise DataError(f"{path}: the first row, which names the columns, has a {fault}")
     if header is None:
@@ -409,14 +418,13 @@ def _smiles_file(path: Path) -> Table:
 
 def _excel(path: Path, header: bool | None, sheet: str | None) -> Table:
     name, *others = sheet_names(path, sheet)
-    if not any(cells for cells, _ in sheet_rows(path, name)):
-        raise DataError(f"{path}: the sheet {name!r} is empty" + (f"; --sheet reads {others[0]!r}" if others else ""))
+    empty = f"the sheet {name!r} is empty" + (f"; --sheet reads {others[0]!r}" if others else "")
 
     def read() -> Iterator[Raw]:
         return ((cells, False, fault) for cells, fault in sheet_rows(path, name))
 
-    # A row ends with its last cell that is not empty.
-    return replace(_headed(path, read, header, pad=True), note=f"sheet {name!r}" if others and sheet is None else "")
+    table = _headed(path, read, header, pad=True, empty=empty)  # a row ends with its last cell that is not empty
+    return replace(table, note=f"sheet {name!r}" if others and sheet is None else "")
 
 
 def _parquet(path: Path) -> Table:

@@ -125,8 +125,7 @@ def _cutting(level: Level, order: int, device: torch.device) -> SparseMap | None
     cut = level.cut
     if cut is None:
         return None
-    made: SparseMap = level.cached(("cut", order, device), lambda: cut_map(cut, level.below, order, device))
-    return made
+    return level.cached(("cut", order, device), lambda: cut_map(cut, level.below, order, device))
 
 
 def _sum(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
@@ -154,7 +153,7 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
             equal += [first + out[o]] if i else []
         equal += [] if inside else [first]
     kept = "".join(out[o] for o in reversed(range(c.order_out)))  # the last axis is stored first
-    result = []
+    result, like = [], factors[0][0]
     for run in nodes.runs:
         words, tensors = [], []
         for tensor, axes in factors:
@@ -162,15 +161,13 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
             of_run = tensor[rows[run.first] : rows[run.end]]
             words.append("N" + "".join(axis[a] for a in reversed(axes)) + "Z")
             tensors.append(of_run.reshape(run.end - run.first, *[run.m] * len(axes), *of_run.shape[1:]))
-        like = factors[0][0]
-        for pair in equal:
-            words.append(pair)
-            tensors.append(
-                torch.eye(run.m, dtype=like.dtype, device=like.device) if len(pair) == 2 else like.new_ones(run.m)
-            )
-        found = torch.einsum(f"{','.join(words)}->N{kept}Z", *tensors)
-        result.append(found.reshape(-1, like.shape[1]))
-    return torch.cat(result) if result else factors[0][0].new_zeros(0, factors[0][0].shape[1])
+        words += equal
+        for letters_of in equal:
+            ones = like.new_ones(run.m)
+            tensors.append(ones if len(letters_of) == 1 else torch.diag(ones))
+        product = torch.einsum(f"{','.join(words)}->N{kept}Z", *tensors)
+        result.append(product.reshape(-1, like.shape[1]))
+    return torch.cat(result) if result else like.new_zeros(0, like.shape[1])
 
 
 def _matrix(level: Level, matrices: Matrices, channel: int) -> Tensor:

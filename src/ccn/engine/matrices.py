@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from ccn.graphs.ragged import Int
 from ccn.schemes.packed import Level, Restriction
 
 __all__ = ["Matrices"]
+
+T = TypeVar("T")
 
 
 class Matrices:
@@ -66,8 +68,7 @@ class Matrices:
         """The restriction of one channel to every part."""
         places, _ = self.sparse()[self._place(channel)[0]]
         first = next(kind for kind, (p, _) in zip(self.channels, self.sparse(), strict=True) if p is places)
-        found: Restriction = level.cached(("restriction", first), lambda: level.restrict(places))
-        return found
+        return level.cached(("restriction", first), lambda: level.restrict(places))
 
     def channel_values(self, channel: int) -> Tensor:
         """(nnz,) the values of one channel."""
@@ -78,13 +79,13 @@ class Matrices:
         """The element of ``channels`` that gives a channel of A, and which of its matrices it is."""
         return [(i, j) for i, kind in enumerate(self.channels) for j in range(kind.width)][channel]
 
-    def once(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], Any]) -> Any:
+    def once(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], T]) -> T:
         """What follows from structure, built once for a level."""
         if self.needs_grad:
             self.sparse()  # here, where gradients are recorded, and not inside what is cached
         return level.cached((*key, self.channels), build)
 
-    def current(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], Any]) -> Any:
+    def current(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], T]) -> T:
         """What follows from the values of A: kept until they change, and not at all where gradients flow through it."""
         if self.needs_grad or is_transformed():
             return build()

@@ -63,8 +63,7 @@ def _structure(plan: Plan, level: Level, a: Matrices) -> Maps:
             keep_freed_memory()
         return build_maps(plan, level, a.restrictions(plan, level), device)
 
-    maps: Maps = a.once(level, ("maps", plan, device), build)
-    return maps
+    return a.once(level, ("maps", plan, device), build)
 
 
 def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
@@ -82,8 +81,7 @@ def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
         one[0] = 1
         return one.index_add(0, target, values.index_select(0, source))
 
-    vector: Tensor = a.current(level, ("quantities", plan), build)
-    return vector
+    return a.current(level, ("quantities", plan), build)
 
 
 @dataclass(frozen=True)
@@ -202,8 +200,7 @@ def run(
 def _scalar_structure(plan: Plan, level: Level, a: Matrices) -> Maps:
     """The maps of :func:`build_scalar_maps`, built once."""
     device = a.batch.device
-    maps: Maps = a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
-    return maps
+    return a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
 
 
 def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
@@ -226,7 +223,7 @@ def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor."""
     device = f.device
-    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
+    read = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
     return gradient(read, 0, f, None).view(len(nodes), -1)
 
 

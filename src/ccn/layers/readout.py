@@ -177,8 +177,7 @@ def _held_at_vertices(nodes: Nodes, k: int, b: Batch) -> SparseMap:
         column = nodes.row_start(k)[node] + place * step
         return _map(nodes.parts, column, (b.n, nodes.rows(k)), b.device)
 
-    made: SparseMap = nodes.cached(("vertices", k, b.device), build)
-    return made
+    return nodes.cached(("vertices", k, b.device), build)
 
 
 def _held_at_edges(level: Level, k: int, b: Batch, directed: bool) -> SparseMap:
@@ -204,5 +203,4 @@ def _held_at_edges(level: Level, k: int, b: Batch, directed: bool) -> SparseMap:
             np.concatenate(row), np.concatenate(column), (len(b.edge_entry) * len(words), nodes.rows(k)), b.device
         )
 
-    made: SparseMap = level.cached(("edges", k, directed, b.device), build)
-    return made
+    return level.cached(("edges", k, directed, b.device), build)

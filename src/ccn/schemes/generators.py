@@ -454,8 +454,7 @@ def composition(
         # The generator is kept with it, so that no other can take its id.
         return generator, compose([*raw, top] if root else raw, b.start, root)
 
-    held: tuple[Any, Composition] = b.cached(key, build)
-    return held[1]
+    return b.cached(key, build)[1]
 
 
 def _check_places(b: Batch, raw: Sequence[RawLevel], check: Callable[..., None]) -> None:
