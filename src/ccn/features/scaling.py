@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import boxcox1p, inv_boxcox1p, ndtri
 
 from ccn.errors import ConfigurationError
 
@@ -87,6 +86,8 @@ class Bend:
 
     def bend(self, y: Float) -> Float:
         """The map; a value that has no logarithm is below all others, minus infinity."""
+        from scipy.special import boxcox1p
+
         if self.kind == "linear":
             return y
         with np.errstate(all="ignore"):
@@ -138,6 +139,8 @@ class Bend:
 
 def _ranks(y: Float) -> tuple[tuple[float, float], ...]:
     """Values and the normal deviates of their shares of ranks; equal values have the middle of theirs."""
+    from scipy.special import ndtri
+
     values, count = np.unique(y, return_counts=True)
     share = (np.cumsum(count) - count / 2) / len(y)
     kept = np.unique(np.searchsorted(share, np.linspace(share[0], share[-1], _KNOTS)))
@@ -152,6 +155,8 @@ def _broken_line(x: Float, at: Float, to: Float, slope: float) -> Float:
 
 def _root(z: Float, power: float) -> Float:
     """The inverse of ``boxcox1p(x, power)`` for x >= 0, infinite beyond its range."""
+    from scipy.special import inv_boxcox1p
+
     power = power if abs(power) > _LOGARITHM else 0.0  # scipy returns z itself where power * z is tiny
     return np.where(power * z <= -1, np.inf, inv_boxcox1p(z, power))
 
