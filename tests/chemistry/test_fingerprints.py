@@ -87,7 +87,7 @@ def test_several_stand_one_after_another_and_are_found_by_name() -> None:
 
 def test_a_set_with_other_columns_is_refused() -> None:
     written = molecule_features("full+descriptors+morgan").to_json()
-    assert molecule_features(written).molecule_names == molecule_columns(("descriptors", "morgan"))
+    assert molecule_features(written).fingerprints == ("descriptors", "morgan")
     for changed in ({"morgan": 2048}, {"descriptors": written["fingerprints"]["descriptors"][::-1]}):
         with pytest.raises(ConfigurationError, match="fingerprints"):
             molecule_features({**written, "fingerprints": {**written["fingerprints"], **changed}})

@@ -24,7 +24,6 @@ from ccn.datasets.splits import (
     paper_splits,
     random_split,
     save_splits,
-    scaffold_split,
     split_by_column,
     stratified_split,
 )
@@ -145,13 +144,13 @@ def test_folds_test_every_row_once_and_keep_the_classes() -> None:
 def test_a_scaffold_is_in_one_part_only() -> None:
     scaffold, molecule = scaffold_groups(SMILES), molecule_groups(SMILES)
     for seed in range(10):
-        split = scaffold_split(SMILES, (0.6, 0.2, 0.2), seed)
+        (split,) = make_splits("scaffold", len(SMILES), fractions=(0.6, 0.2, 0.2), seed=seed, molecules=SMILES)
         disjoint_and_complete(split, len(SMILES))
         assert min(split.sizes) > 0
         for groups in (scaffold, molecule):
             assert not tears(split, groups)
     with pytest.raises(ConfigurationError, match=r"4 rows in 1 groups.*3 parts"):
-        scaffold_split(["C", "CC", "CCC", "O"])
+        make_splits("scaffold", 4, molecules=["C", "CC", "CCC", "O"])
 
 
 def test_a_column_says_who_goes_where() -> None:

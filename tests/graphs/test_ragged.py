@@ -41,7 +41,7 @@ def test_a_value_of_tensors_is_built_again_when_one_changes_or_is_replaced() -> 
 
 
 def test_groups_of_rows_are_indexed_by_their_numbers() -> None:
-    r = Ragged.of([[[1.0, 5.0]], [], [[2.0, 6.0], [3.0, np.nan]]])
+    r = Ragged(np.array([[1.0, 5.0], [2.0, 6.0], [3.0, np.nan]]), starts([1, 0, 2]))
     assert (len(r), r.shape, r.ndim, r.counts.tolist()) == (3, (3, 2), 2, [1, 0, 2])
     assert r[[2, 0]][:, 0].tolist() == [2, 3, 1]
     assert r[np.array([True, False, False])].tolist() == [[1, 5]]

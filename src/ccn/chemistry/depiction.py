@@ -11,7 +11,7 @@ from ccn.errors import GraphError
 
 __all__ = ["depict"]
 
-_MOST = 200  # atoms that can be told apart in a small drawing
+_MOST = 200  # atoms that can be distinguished in a small drawing
 _HIGHLIGHT = (1.0, 0.78, 0.42)
 _DARKER = {9: (0.1, 0.5, 0.15), 16: (0.6, 0.48, 0.0), 17: (0.0, 0.5, 0.2)}  # RDKit's F, S and Cl are pale on white
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.chemistry.fingerprints import FINGERPRINTS, molecule_columns
+from ccn.chemistry.fingerprints import FINGERPRINTS
 from ccn.chemistry.records import HYBRIDISATIONS, ORDERS, Records, decode
 from ccn.errors import ConfigurationError, GraphError
 
@@ -167,11 +167,6 @@ class MoleculeFeatures:
     def edge_names(self) -> tuple[str, ...]:
         """The names of the columns of bonds."""
         return tuple(c for p in self.bond for c in p.columns)
-
-    @property
-    def molecule_names(self) -> tuple[str, ...]:
-        """The names of the columns of the molecule as a whole."""
-        return molecule_columns(self.fingerprints)
 
     @property
     def perceived(self) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ccn.errors import DependencyError, GraphError
+from ccn.errors import GraphError
 
 __all__ = [
     "MAX_ATOMS", "MOST_ATOMS", "flat_reader", "mol_block", "parse_smiles", "parses", "quick_reader", "refusal",
@@ -27,14 +27,13 @@ _CHARACTERS = 50  # of a SMILES, per atom
 _TOKEN = re.compile(r"\[[^\]]*\]?|Br|Cl|%\d\d|%\(\d+\)|.", re.DOTALL)
 _BONDS = frozenset("-=#$:/\\~.")
 _SEARCHED = 400  # characters of a SMILES in which a fault is located
+_COMPLETE = ("*", "[H", "[#")  # explicit hydrogens may be merged into neighbours, query atoms are examined more closely
 
 
 def _read(smiles: str) -> Any:
     """The RDKit molecule, or None."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise DependencyError("molecules need RDKit: pip install rdkit") from None
+    from rdkit import Chem, rdBase
+
     with rdBase.BlockLogs():
         mol = None if refusal(smiles) else Chem.MolFromSmiles(smiles)
     return mol if mol is not None and mol.GetNumAtoms() else None
@@ -181,13 +180,24 @@ def _misspelled(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | No
     return spans[min(left)] if left else spans[-1] if tokens[-1] in _BONDS else None
 
 
-def _unsanitised() -> Any:
-    """RDKit's settings of a reader that takes a SMILES as it is written."""
+def _partial_reader(perceive: Callable[[Any], bool], complete: tuple[str, ...]) -> Callable[[str], Any]:
+    """A reader that takes a SMILES as it is written, of which ``perceive`` finds out what is needed.
+
+    RDKit's complete reading is for what ``perceive`` does not accept and for texts with a mark in ``complete``.
+    """
     from rdkit import Chem
 
     raw: Any = Chem.SmilesParserParams()
     raw.sanitize, raw.removeHs = False, False
-    return raw
+
+    def read(text: str) -> Any:
+        if not any(mark in text for mark in complete):
+            mol = Chem.MolFromSmiles(text, raw)
+            if mol is not None and perceive(mol):
+                return mol
+        return Chem.MolFromSmiles(text)
+
+    return read
 
 
 def flat_reader() -> Callable[[str], Any]:
@@ -197,18 +207,8 @@ def flat_reader() -> Callable[[str], Any]:
     """
     from rdkit import Chem
 
-    raw = _unsanitised()
-
-    def read(text: str) -> Any:
-        # Explicit hydrogens may be merged into their neighbours, query atoms are examined more closely, and an
-        # extension in bars may say more.
-        if not ("*" in text or "[H" in text or "[#" in text or "|" in text):
-            mol = Chem.MolFromSmiles(text, raw)
-            if mol is not None and not Chem.SanitizeMol(mol, catchErrors=True):
-                return mol
-        return Chem.MolFromSmiles(text)
-
-    return read
+    # An extension in bars may hold stereochemistry.
+    return _partial_reader(lambda mol: not Chem.SanitizeMol(mol, catchErrors=True), (*_COMPLETE, "|"))
 
 
 def quick_reader() -> Callable[[str], Any]:
@@ -219,22 +219,18 @@ def quick_reader() -> Callable[[str], Any]:
     """
     from rdkit import Chem
 
-    raw = _unsanitised()
     flags = Chem.SanitizeFlags
     checks = flags.SANITIZE_CLEANUP | flags.SANITIZE_CLEANUP_ORGANOMETALLICS | flags.SANITIZE_PROPERTIES
 
-    def read(text: str) -> Any:
-        # Explicit hydrogens may be merged into their neighbours, and query atoms are examined more closely.
-        if not ("*" in text or "[H" in text or "[#" in text):
-            mol = Chem.MolFromSmiles(text, raw)
-            if mol is not None and not Chem.SanitizeMol(mol, checks, catchErrors=True):
-                Chem.FastFindRings(mol)
-                try:
-                    Chem.Kekulize(mol, clearAromaticFlags=True)
-                    mol.UpdatePropertyCache(strict=True)
-                    return mol
-                except Chem.MolSanitizeException:
-                    pass
-        return Chem.MolFromSmiles(text)
+    def perceive(mol: Any) -> bool:
+        if Chem.SanitizeMol(mol, checks, catchErrors=True):
+            return False
+        Chem.FastFindRings(mol)
+        try:
+            Chem.Kekulize(mol, clearAromaticFlags=True)
+            mol.UpdatePropertyCache(strict=True)
+        except Chem.MolSanitizeException:
+            return False
+        return True
 
-    return read
+    return _partial_reader(perceive, _COMPLETE)

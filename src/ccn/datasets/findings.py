@@ -12,7 +12,8 @@ have in common.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,14 @@ def describe(data: Dataset, split: Split) -> dict[str, Any]:
         small = [i for i in spread(data, 4 * _EXAMPLES) if sizes[i] <= _LARGEST]
         chosen = small[:: max(1, len(small) // _EXAMPLES)][:_EXAMPLES]
         return found | {"graphs": [layout(data, i) for i in chosen], "vertex_names": list(data.vertex_names)}
-    prints = _Prints(data)
+    fingerprint = _fingerprint(data.canonical)
     found |= {
         "examples": [described(data, i) for i in _examples(data, split.train)],
         "repeated": _repeated(data),
-        "cliffs": _cliffs(data, prints),
+        "cliffs": _cliffs(data, fingerprint),
     }
     held = {name: rows for name, rows in parts.items() if name in ("validation", "test")}
-    return found | {"similarity": {name: _nearest(data, prints, rows, split.train) for name, rows in held.items()}}
+    return found | {"similarity": {name: _nearest(data, fingerprint, rows, split.train) for name, rows in held.items()}}
 
 
 def described(data: Dataset, i: int) -> dict[str, Any]:
@@ -114,53 +115,51 @@ def _examples(data: Dataset, rows: Int) -> list[int]:
     """A few rows, evenly over the values of the first target."""
     known = rows[~np.isnan(data.targets[rows, 0])]
     known = known if len(known) else rows
-    ordered = known[np.argsort(data.targets[known, 0], kind="stable")]
-    places = np.linspace(0, len(ordered) - 1, min(_EXAMPLES, len(ordered))).round().astype(int)
-    return [int(i) for i in dict.fromkeys(ordered[places].tolist())]
+    return _some(known[np.argsort(data.targets[known, 0], kind="stable")], _EXAMPLES)
 
 
 def _repeated(data: Dataset) -> dict[str, Any]:
     """Molecules in several rows, and those whose rows disagree, most of all first."""
     assert data.canonical is not None
     assert data.smiles is not None
-    if data.replicates is not None:  # they were joined
-        r = data.replicates
-        span = np.nan_to_num(r.spread / np.array([max(s, 1e-300) for s in _deviations(data)])).max(axis=1, initial=0.0)
-        order = [int(i) for i in np.argsort(-span, kind="stable") if span[i] > 0]
-        worst = [
-            {"smiles": r.smiles[i], "rows": list(r.rows[i]), "values": _plain(r.values[i])} for i in order[:_SHOWN]
-        ]
-        counts = {"molecules": len(r.rows), "rows": sum(map(len, r.rows)), "disagree": len(order)}
-        return {**counts, "joined": r.how, "worst": worst}
-    where: dict[str, list[int]] = {}
-    for i, key in enumerate(data.canonical):
-        where.setdefault(key, []).append(i)
-    several = [rows for rows in where.values() if len(rows) > 1]
-    deviation = np.array([max(s, 1e-300) for s in _deviations(data)])
-    apart = []
-    for together in several:
-        y = data.targets[together]
-        there = ~np.isnan(y)
-        span = np.where(there, y, -np.inf).max(axis=0) - np.where(there, y, np.inf).min(axis=0)
-        most = float((np.where(there.any(axis=0), span, 0.0) / deviation).max(initial=0.0))
-        if most > 0:
-            apart.append((most, together))
-    apart.sort(key=lambda one: -one[0])
-    worst = [
-        {
-            "smiles": data.smiles[rows[0]],
-            "rows": [_number(data, i) for i in rows[:_SHOWN]],
-            **({} if data.ids is None else {"ids": [data.ids[i] for i in rows[:_SHOWN]]}),
-            "values": [_values(data, i) for i in rows[:_SHOWN]],
+    several: list[Sequence[int]]
+    joined, smiles, ids = data.replicates, data.smiles, data.ids
+    if joined is None:
+        where: dict[str, list[int]] = {}
+        for i, key in enumerate(data.canonical):
+            where.setdefault(key, []).append(i)
+        several = [rows for rows in where.values() if len(rows) > 1]
+        span = [_range(data.targets[rows]) for rows in several]
+    else:
+        several, span = list(joined.rows), list(joined.spread)
+
+    def shown(i: int) -> dict[str, Any]:
+        if joined is not None:
+            values = [[None if np.isnan(y) else y for y in row] for row in joined.values[i].tolist()]
+            return {"smiles": joined.smiles[i], "rows": list(joined.rows[i]), "values": values}
+        rows = several[i][:_SHOWN]
+        return {
+            "smiles": smiles[rows[0]],
+            "rows": [_number(data, row) for row in rows],
+            **({} if ids is None else {"ids": [ids[row] for row in rows]}),
+            "values": [_values(data, row) for row in rows],
         }
-        for _, rows in apart[:_SHOWN]
-    ]
-    return {"molecules": len(several), "rows": sum(map(len, several)), "disagree": len(apart), "worst": worst}
+
+    deviation = np.array([max(s, 1e-300) for s in _deviations(data)])
+    most = np.array([np.nan_to_num(s / deviation).max(initial=0.0) for s in span])
+    order = [i for i in np.argsort(-most, kind="stable").tolist() if most[i] > 0]
+    return {
+        "molecules": len(several),
+        "rows": sum(map(len, several)),
+        "disagree": len(order),
+        **({} if joined is None else {"joined": joined.how}),
+        "worst": [shown(i) for i in order[:_SHOWN]],
+    }
 
 
-def _plain(values: NDArray[np.float64]) -> list[list[float | None]]:
-    """Numbers (rows, targets) as lists, None where missing."""
-    return [[None if np.isnan(y) else y for y in row] for row in values.tolist()]
+def _range(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(targets,) the difference of the largest and the smallest value of (rows, targets); NaN without any."""
+    return np.asarray(np.fmax.reduce(y) - np.fmin.reduce(y))
 
 
 def _deviations(data: Dataset) -> list[float]:
@@ -170,46 +169,36 @@ def _deviations(data: Dataset) -> list[float]:
     return [float(y[~np.isnan(y)].std()) if (~np.isnan(y)).any() else 0.0 for y in data.targets.T]
 
 
-class _Prints:
-    """Morgan fingerprints of the rows, made when they are asked for."""
+Fingerprint = Callable[[int], Any]
 
-    def __init__(self, data: Dataset) -> None:
-        from rdkit.Chem import rdFingerprintGenerator
 
-        assert data.canonical is not None
-        self.smiles = data.canonical
-        self.of = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint
-        self.made: dict[int, Any] = {}
+def _fingerprint(smiles: Sequence[str]) -> Fingerprint:
+    """A function from a row to its Morgan fingerprint, computed once."""
+    from rdkit.Chem import rdFingerprintGenerator
 
-    def __call__(self, rows: Sequence[int]) -> list[Any]:
-        for i in rows:
-            if i not in self.made:
-                self.made[i] = self.of(parse_smiles(self.smiles[i]))
-        return [self.made[i] for i in rows]
+    made = rdFingerprintGenerator.GetMorganGenerator(radius=2, fpSize=2048).GetFingerprint
+    return cache(lambda i: made(parse_smiles(smiles[i])))
 
 
 def _some(rows: Int, most: int) -> list[int]:
     """The rows, or a regular sample of so many."""
-    if len(rows) > most:
-        rows = rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
-    return [int(i) for i in rows.tolist()]
+    return [int(i) for i in rows[spread(rows, most)]]
 
 
-def _nearest(data: Dataset, prints: _Prints, held: Int, train: Int) -> dict[str, Any]:
+def _nearest(data: Dataset, fingerprint: Fingerprint, held: Int, train: Int) -> dict[str, Any]:
     """For rows of a part that have a target the training molecule most like each of them."""
     from rdkit.DataStructs import BulkTanimotoSimilarity
 
     assert data.canonical is not None
     rows = _some(held[~np.isnan(data.targets[held]).all(axis=1)], _HELD_ROWS)
     others = _some(train, _TRAIN_ROWS)
-    known = prints(others)
-    nearest, similarity, same = [], [], []
-    for i, own in zip(rows, prints(rows), strict=True):
-        alike = np.array(BulkTanimotoSimilarity(own, known))
-        j = int(alike.argmax())
-        nearest.append(others[j])
-        similarity.append(round(float(alike[j]), 4))
-        same.append(data.canonical[others[j]] == data.canonical[i])
+    known = [fingerprint(j) for j in others]
+    nearest, similarity = [], []
+    for i in rows:
+        alike = np.array(BulkTanimotoSimilarity(fingerprint(i), known))
+        nearest.append(others[int(alike.argmax())])
+        similarity.append(round(float(alike.max()), 4))
+    same = [data.canonical[i] == data.canonical[j] for i, j in zip(rows, nearest, strict=True)]
     twins = [(i, j) for i, j, s, one in zip(rows, nearest, similarity, same, strict=True) if s == 1.0 and not one]
     return {
         "rows": [_number(data, i) for i in rows],
@@ -222,7 +211,7 @@ def _nearest(data: Dataset, prints: _Prints, held: Int, train: Int) -> dict[str,
     }
 
 
-def _cliffs(data: Dataset, prints: _Prints) -> dict[str, Any]:
+def _cliffs(data: Dataset, fingerprint: Fingerprint) -> dict[str, Any]:
     """Pairs of molecules that are alike and have quite different targets, the most different first."""
     from rdkit.DataStructs import BulkTanimotoSimilarity
 
@@ -230,7 +219,7 @@ def _cliffs(data: Dataset, prints: _Prints) -> dict[str, Any]:
     rows = _some(np.flatnonzero(~np.isnan(data.targets).all(axis=1)), _CLIFF_ROWS)
     y = data.targets[rows] / np.array([s or 1.0 for s in _deviations(data)])
     least = 1.0 if data.task == "classification" else FAR
-    known, found = prints(rows), []
+    known, found = [fingerprint(i) for i in rows], []
     for a in range(1, len(rows)):
         alike = np.array(BulkTanimotoSimilarity(known[a], known[:a]))
         near = np.flatnonzero(alike >= ALIKE)

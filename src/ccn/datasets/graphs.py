@@ -69,22 +69,38 @@ class _Record:
 
 @dataclass(frozen=True)
 class _Made:
-    """A row that is a graph, with its text for a remark; ``widths`` of its features and edge features, None where
-    there is no edge to have them. Labels stand in the graph as the numbers of their columns.
-    """
+    """A row that is a graph, with its text for a remark. Labels stand in the graph as the numbers of their columns."""
 
     row: int
     shown: str
+    record: _Record
     graph: Graph
-    widths: tuple[str, str | None]
     target: dict[str, Any]
-    words: dict[str, str]
-    per: Per = "graph"
 
     @property
     def items(self) -> int:
         """Vertices or edges that have targets."""
-        return 1 if self.per == "graph" else self.graph.n if self.per == "vertex" else len(self.graph.edges)
+        per = self.record.per
+        return 1 if per == "graph" else self.graph.n if per == "vertex" else len(self.graph.edges)
+
+    @property
+    def widths(self) -> tuple[str, str | None]:
+        """What its features and edge features are; None where there is no edge to have them."""
+
+        def kind(values: Any, labels: Any) -> str:
+            return _BY_LABEL if labels is not None else f"of width {0 if values is None else values.shape[1]}"
+
+        of_vertices = kind(self.graph.features, self.record.labels)
+        edges = self.graph.edge_features, self.record.edge_labels
+        return of_vertices, kind(*edges) if len(self.graph.edges) else None
+
+    def check(self, usual: Sequence[str | None], per: str) -> None:
+        """An error if its features or targets are of another kind than those of most graphs."""
+        for what, width, of_most in zip(("features", "edge_features"), self.widths, usual, strict=True):
+            if width not in (None, of_most):
+                raise GraphError(f"{what} are {width}, those of most rows {of_most}")
+        if self.record.per != per:
+            raise GraphError(f"its targets are of a {self.record.per}, those of most rows of a {per}")
 
 
 MAX_VERTICES = 1_000_000
@@ -98,7 +114,6 @@ def _labels(of_graphs: Iterable[Sequence[Any] | None]) -> dict[Any, int]:
 
 
 def _check_labels(labels: Any, what: str) -> None:
-    """An error unless labels are a list of words or numbers."""
     if labels is not None and not isinstance(labels, list | tuple):
         raise GraphError(f"{what} must be a list of words or numbers")
     for label in labels or ():
@@ -118,27 +133,18 @@ def _graph(r: _Record, vertex: dict[Any, int], edge: dict[Any, int]) -> Graph:
     def places(labels: Sequence[Any], column: dict[Any, int]) -> NDArray[np.int64]:
         return np.array([column[label] for label in labels], dtype=np.int64).reshape(len(labels), 1)
 
-    features = places(r.labels, vertex) if r.labels is not None else r.features
-    edge_features = r.edge_features
-    if r.edge_labels is not None:
-        edge_features = places(r.edge_labels, edge)
-    elif edge_features is not None:
-        edge_features = np.asarray(edge_features, dtype=np.float32)
+    def numbers(values: Any) -> NDArray[np.float32] | None:
+        with np.errstate(over="ignore"):  # what overflows is refused as infinite
+            return None if values is None else np.asarray(values, dtype=np.float32)
+
+    features = numbers(r.features) if r.labels is None else places(r.labels, vertex)
+    edge_features = numbers(r.edge_features) if r.edge_labels is None else places(r.edge_labels, edge)
     n = r.n
     if features is None and n is None:
         n = 1 + max((max(e) for e in r.edges), default=-1)
     if features is None and isinstance(n, int) and n > MAX_VERTICES:
         raise GraphError(f"n={shorten(str(n))}, more vertices than {MAX_VERTICES:,}; give their features or labels")
-    with np.errstate(over="ignore"):  # what overflows is refused as infinite
-        if features is not None and r.labels is None:
-            features = np.asarray(features, dtype=np.float32)
-        return Graph(
-            r.edges,
-            features,
-            n=n,
-            weights=None if r.weights is None else np.asarray(r.weights, dtype=np.float32),
-            edge_features=edge_features,
-        )
+    return Graph(r.edges, features, n=n, weights=numbers(r.weights), edge_features=edge_features)
 
 
 def _named(target: Any) -> dict[str, Any]:
@@ -187,7 +193,7 @@ def _read_all(
     def drop(row: int, shown: str, error: Exception) -> None:
         dropped.append(Remark(row, shown, f"not a graph: {_reason(error).removeprefix('graph: ')}"))
 
-    # Whatever is wrong with a row, the others are read: errors of any kind are its own.
+    # Whatever is wrong with a row, the others are read.
     for row, (shown, thing) in enumerate(things, 1):
         try:
             record = read(thing)
@@ -201,20 +207,17 @@ def _read_all(
     for row, shown, record in records:
         try:
             graph = _graph(record, vertex, edge)
-            target = _targets_of(record, graph)
-            made.append(_Made(row, shown, graph, _widths(record, graph), target, record.words, record.per))
+            made.append(_Made(row, shown, record, graph, _targets_of(record, graph)))
         except Exception as error:
             drop(row, shown, error)
     kept: list[_Made] = []
     noted: list[Remark] = []
     usual = [_usual(widths) for widths in zip(*(one.widths for one in made), strict=True)]
-    per: Any = _usual(one.per for one in made) or "graph"
+    per = _usual(one.record.per for one in made) or "graph"
     numeric = set() if task == "classification" or per != "graph" else _numeric(one.target for one in made)
     for one in made:
         try:
-            _check_widths(one.widths, usual)
-            if one.per != per:
-                raise GraphError(f"its targets are of a {one.per}, those of most rows of a {per}")
+            one.check(usual, per)
         except GraphError as error:
             drop(one.row, one.shown, error)
             continue
@@ -230,7 +233,15 @@ def _read_all(
     dropped.sort(key=lambda remark: remark.row)
     if not kept:
         return None, dropped
-    targets, words = [one.target for one in kept], [one.words for one in kept]
+    data = _assembled(kept, name, where, task, (vertex, edge))
+    return replace(data, dropped=tuple(dropped), noted=tuple(noted)), dropped
+
+
+def _assembled(
+    kept: Sequence[_Made], name: str, where: str, task: Task | None, labels: tuple[dict[Any, int], dict[Any, int]]
+) -> Dataset:
+    """The data set of graphs with features and targets of one kind; ``labels`` are the columns of their labels."""
+    targets, words, per = [one.target for one in kept], [one.record.words for one in kept], kept[0].record.per
     names = tuple(dict.fromkeys(key for one in targets for key in one))
     items = [one.items for one in kept]
     columns = [[one.get(key) for one in targets] for key in names]
@@ -244,10 +255,12 @@ def _read_all(
         f"{key}s": Strings.of(one.get(key, "") for one in words) for key in _WORDS if any(key in one for one in words)
     }
     pack = Pack.of([one.graph for one in kept], name or None)
-    for key, of, column in zip(("features", "edge_features"), usual, (vertex, edge), strict=True):
-        if of == _BY_LABEL and key in pack.arrays:
+    kinds = zip(*(one.widths for one in kept), strict=True)
+    for key, of, column in zip(("features", "edge_features"), kinds, labels, strict=True):
+        if _BY_LABEL in of:
             pack = pack.with_labels(pack.arrays[key], len(column), key)
-    data = Dataset(
+    vertex, edge = labels
+    return Dataset(
         name,
         pack,
         values if per == "graph" else Ragged(values, starts(items)),
@@ -255,14 +268,11 @@ def _read_all(
         task,
         classes,
         rows=np.array([one.row for one in kept], dtype=np.int64),
-        dropped=tuple(dropped),
-        noted=tuple(noted),
         vertex_names=tuple(f"label={label}" for label in vertex),
         edge_names=tuple(f"label={label}" for label in edge),
         per=per,
         **strings,
     )
-    return data, dropped
 
 
 def _dataset(
@@ -274,27 +284,10 @@ def _dataset(
     return data
 
 
-def _widths(record: _Record, graph: Graph) -> tuple[str, str | None]:
-    """What the features and the edge features of a graph are; None where there is no edge to have them."""
-
-    def kind(values: Any, labels: Any) -> str:
-        return _BY_LABEL if labels is not None else f"of width {0 if values is None else values.shape[1]}"
-
-    own = kind(graph.features, record.labels)
-    return own, kind(graph.edge_features, record.edge_labels) if len(graph.edges) else None
-
-
 def _usual(widths: Iterable[str | None]) -> str | None:
     """What most graphs have."""
     most = Counter(width for width in widths if width is not None).most_common(1)
     return most[0][0] if most else None
-
-
-def _check_widths(widths: Sequence[str | None], usual: Sequence[str | None]) -> None:
-    """An error if a graph's features are others than those of most graphs."""
-    for what, own, width in zip(("features", "edge_features"), widths, usual, strict=True):
-        if own not in (None, width):
-            raise GraphError(f"{what} are {own}, those of most rows {width}")
 
 
 def _numeric(targets: Iterable[Mapping[str, Any]]) -> set[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,6 +119,10 @@ def find_schema(
     def column(name: str | None, option: str) -> str | None:
         return None if name is None else table.columns[find_column(table, name, option)]
 
+    def listed(names: str | Iterable[str], option: str) -> tuple[str, ...]:
+        given = [names] if isinstance(names, str) else names
+        return tuple(dict.fromkeys(table.columns[find_column(table, name, option)] for name in given))
+
     sample = table.sample()
     cells = dict(zip(table.columns, zip(*(row.cells for row in sample), strict=True), strict=True)) if sample else {}
     smiles = column(smiles_column, "smiles_column") or _smiles(table, sample)
@@ -125,14 +130,12 @@ def find_schema(
     group = column(group_column, "group_column")
     split = column(split_column, "split_column")
     identifier = column(id_column, "id_column")
-    named = [extra_columns] if isinstance(extra_columns, str) else extra_columns
-    extra = tuple(dict.fromkeys(table.columns[find_column(table, name, "extra_columns")] for name in named))
+    extra = listed(extra_columns, "extra_columns")
     taken = {smiles, weight, group, split, identifier, *extra}
     if target_columns is None:
         targets = _target_columns({name: cell for name, cell in cells.items() if name not in taken})
     else:
-        names = [target_columns] if isinstance(target_columns, str) else target_columns
-        targets = tuple(dict.fromkeys(table.columns[find_column(table, name, "target_columns")] for name in names))
+        targets = listed(target_columns, "target_columns")
     if both := [name for name in extra if name in (smiles, *targets)]:
         what = "the SMILES" if both[0] == smiles else "a target, which would tell the answer"
         raise ConfigurationError(f"{table.path}: the column {both[0]!r} of --extra-columns is {what}; leave it out")
@@ -198,18 +201,17 @@ def _counts_rows(column: Sequence[str]) -> bool:
 
 def _target_columns(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
     """Columns that look like targets."""
-    candidates = {name: column for name, column in cells.items() if not _is_id(name)}
-    candidates = {name: column for name, column in candidates.items() if not all(map(is_missing, column))}
+    candidates = {name: of for name, of in cells.items() if not (_is_id(name) or all(map(is_missing, of)))}
     numbers = [name for name, column in candidates.items() if _numeric(column)]
     if numbers:
         # In a table of three rows anything may look like a counter: it is left out only if others remain.
         return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
-    few = []
-    for name, column in candidates.items():
-        distinct = {c.strip() for c in column if not is_missing(c)}
-        if 2 <= len(distinct) <= min(_FEW, len(column) // 2):
-            few.append(name)
-    return tuple(few) if len(few) == 1 else ()
+
+    def few(column: Sequence[str]) -> bool:
+        return 2 <= len({c.strip() for c in column if not is_missing(c)}) <= min(_FEW, len(column) // 2)
+
+    classes = tuple(name for name, column in candidates.items() if few(column))
+    return classes if len(classes) == 1 else ()
 
 
 def read_molecules(
@@ -294,13 +296,15 @@ def dataset_of_molecules(
     kept = {row.number for row in good}
     columns = list(zip(*(row.targets for row in good), strict=True))
     bounds = _bounds(good, len(schema.targets))
-    counts = [0] * len(schema.targets) if bounds is None else (~np.isnan(bounds[..., 0])).sum(axis=0).tolist()
-    censored = {name: count for name, count in zip(schema.targets, counts, strict=True) if count}
+    censored = Counter(name for row in good for name, b in zip(schema.targets, row.bounds, strict=True) if b)
     values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path), censored)
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
-    bounded = ", ".join(f"{name} {count:,}" for name, count in censored.items())
-    commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
+    notes = [table.note] if table.note else []
+    notes += [f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}"] if schema.decimal_commas else []
+    bounded = ", ".join(f"{name} {censored[name]:,}" for name in schema.targets if censored[name])
+    notes += [f"censored: {bounded}"] if bounded else []
+    notes += [f"standardise {standardise}"] if standardise else []
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
         name,
@@ -318,17 +322,7 @@ def dataset_of_molecules(
         noted=tuple(sorted((r for r in noted if r.row in kept), key=lambda r: r.row)),
         vertex_names=chosen.vertex_names,
         edge_names=chosen.edge_names,
-        note="; ".join(
-            filter(
-                None,
-                (
-                    table.note,
-                    commas,
-                    bounded and f"censored: {bounded}",
-                    f"standardise {standardise}" if standardise else "",
-                ),
-            )
-        ),
+        note="; ".join(notes),
         options={
             "features": chosen.name,
             "hydrogens": chosen.hydrogens,

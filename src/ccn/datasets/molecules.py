@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,12 +54,38 @@ def _reader(features: MoleculeFeatures, known: bool) -> Callable[[str], Any]:
 
 def _counts(mol: Any, elements: Sequence[str]) -> list[int]:
     """Atoms of each element, hydrogens included."""
-    found = dict.fromkeys(elements, 0)
-    for atom in mol.GetAtoms():
-        for symbol, more in ((atom.GetSymbol(), 1), ("H", atom.GetTotalNumHs())):
-            if symbol in found:
-                found[symbol] += more
-    return list(found.values())
+    count = Counter(atom.GetSymbol() for atom in mol.GetAtoms())
+    count["H"] += sum(atom.GetTotalNumHs() for atom in mol.GetAtoms())
+    return [count[element] for element in elements]
+
+
+def _molecule(text: str, read: Callable[[str], Any], max_atoms: int, standardise: Standard | None) -> tuple[Any, Any]:
+    """The molecule as given and in its standard form; an error says why there is none."""
+    given = None if refusal(text, max_atoms) else read(text)
+    if given is None or not given.GetNumAtoms():
+        raise GraphError(why_unreadable(text, max_atoms))
+    return given, given if standardise is None else standardised(given, standardise)
+
+
+def _featurised(mol: Any, features: MoleculeFeatures, stored: bool) -> tuple[Any, Any]:
+    """The molecule to be ``stored``, or its arrays, and the row of features of the molecule, None without."""
+    try:
+        vertices: Any = features.molecule(mol) if stored else features.arrays(mol)
+        return vertices, fingerprint_row(features.fingerprints, mol) if features.fingerprints else None
+    except GraphError as error:
+        raise GraphError(f"not a molecule: {error}") from None
+
+
+def _remarks(text: str, given: Any, mol: Any, atoms: int) -> Iterator[str]:
+    """What is unusual about a molecule: given as this text, ``mol`` in its standard form."""
+    from rdkit import Chem
+
+    if atoms == 1:
+        yield "single atom"
+    if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:
+        yield f"disconnected: {pieces} pieces"
+    if mol is not given and (now := Chem.MolToSmiles(mol)) != Chem.MolToSmiles(given):
+        yield f"standardised: {now}"
 
 
 def convert(
@@ -80,65 +107,46 @@ def convert(
     noted: list[tuple[int, str]] = []
     spellings: list[str] = []
     counts: list[list[int]] = []
-    found, stored, rows, groups = [], [], [], []
-    kept: dict[int, Any] = {}  # molecules that are asked once more after the others were read
+    arrays, stored, rows, groups = [], [], [], []
+    complete: dict[int, Any] = {}  # molecules of which more may be needed than what is stored
     read = _reader(features, bool(canonical or elements or standardise))
     together, stereo = features.stored and features.perceived, features.stereo
     with rdBase.BlockLogs():
         for i, text in enumerate(smiles):
-            if reason := refusal(text, max_atoms):
-                bad.append((i, reason))
-                continue
-            mol = read(text)
-            if mol is None or not mol.GetNumAtoms():
-                bad.append((i, why_unreadable(text, max_atoms)))
-                continue
-            given = mol
-            if standardise is not None:
-                try:
-                    mol = standardised(given, standardise)
-                except GraphError as error:
-                    bad.append((i, str(error)))
-                    continue
             try:
-                of_atoms: Any = features.molecule(mol) if together else features.arrays(mol)
-                whole = fingerprint_row(features.fingerprints, mol) if features.fingerprints else None
+                given, mol = _molecule(text, read, max_atoms, standardise)
+                vertices, row = _featurised(mol, features, together)
             except GraphError as error:
-                bad.append((i, f"not a molecule: {error}"))
+                bad.append((i, str(error)))
                 continue
             if together:
-                stored.append(of_atoms.ToBinary(0))
-                atoms = of_atoms.GetNumAtoms()
+                stored.append(vertices.ToBinary(0))
+                atoms = vertices.GetNumAtoms()
                 marked = stereo and (standardise is not None or any(mark in text for mark in "@/\\|"))
                 if marked or atoms > LARGEST:
-                    kept[len(good)] = of_atoms
+                    complete[len(good)] = vertices
             else:
-                found.append(of_atoms)
-                atoms = len(of_atoms[0])
-            if whole is not None:
-                rows.append(whole)
+                arrays.append(vertices)
+                atoms = len(vertices[0])
+            if features.fingerprints:
+                rows.append(row)
             if features.groups:
                 groups.append(group_marks(features.molecule(mol)))
             good.append(i)
-            if atoms == 1:
-                noted.append((i, "single atom"))
-            if "." in text and (pieces := len(Chem.GetMolFrags(mol))) > 1:
-                noted.append((i, f"disconnected: {pieces} pieces"))
+            noted += [(i, remark) for remark in _remarks(text, given, mol, atoms)]
             if canonical:
                 spellings.append(Chem.MolToSmiles(mol))
-            if standardise is not None and (now := Chem.MolToSmiles(mol)) != Chem.MolToSmiles(given):
-                noted.append((i, f"standardised: {now}"))
             if elements:
                 counts.append(_counts(given, elements))
 
         def molecule(number: int) -> Any:
             """A molecule once more, as its record lacks something."""
-            if number in kept:
-                return kept[number]
+            if number in complete:
+                return complete[number]
             mol = Chem.MolFromSmiles(smiles[good[number]])
             return features.molecule(mol if standardise is None else standardised(mol, standardise))
 
-        made = Tables.of(found) if found else features.tables(stored, molecule)
+        made = Tables.of(arrays) if arrays else features.tables(stored, molecule)
     pack = Pack.of_edges(*made)
     if rows:
         pack = pack.with_graph_features(np.stack(rows))
@@ -152,39 +160,36 @@ def convert_all(
     smiles: Sequence[str],
     features: MoleculeFeatures,
     *,
-    canonical: bool = False,
-    elements: Sequence[str] = (),
-    max_atoms: int = MAX_ATOMS,
-    standardise: Standard | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
     name: str | None = None,
     chunk: int = 1000,
     serial: int = 4000,
+    **options: Any,
 ) -> Molecules:
     """The graphs of many SMILES, ``chunk`` at a time, in ``n_jobs`` processes (by default one per core).
 
-    Molecules of more than ``max_atoms`` atoms are refused, others get their standard form if asked for. Up to
-    ``serial`` SMILES are converted in this process, where starting workers would take longer.
+    The other options are those of :func:`convert`. Up to ``serial`` SMILES are converted in this process, where
+    starting workers would take longer.
     """
     from joblib import Parallel, cpu_count, delayed
 
-    how = (features, canonical, elements, max_atoms, check_standard(standardise))
+    check_standard(options.get("standardise"))
     chunks = [smiles[i : i + chunk] for i in range(0, len(smiles), chunk)]
     jobs = cpu_count() if n_jobs is None else n_jobs
     made: Iterable[Molecules]
     if jobs == 1 or len(smiles) <= serial:
-        made = (convert(some, *how) for some in chunks)
+        made = (convert(some, features, **options) for some in chunks)
     else:
         # joblib's processes, unlike those of the standard library, do not run the user's script once more.
         workers = Parallel(n_jobs=jobs, return_as="generator", batch_size=1)
-        made = workers(delayed(convert)(some, *how) for some in chunks)
+        made = workers(delayed(convert)(some, features, **options) for some in chunks)
     parts: list[Molecules] = []
     with show_progress(f"{name or 'molecules'}: SMILES to graphs", len(smiles), shown=progress) as update:
         for part in made:
             parts.append(part)
             update(min(len(parts) * chunk, len(smiles)))
-    return _join(parts or [convert([], features, canonical, elements)], chunk, name)
+    return _join(parts or [convert([], features, **options)], chunk, name)
 
 
 def _join(parts: Sequence[Molecules], chunk: int, name: str | None) -> Molecules:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError
 from ccn.files import write_figure
 from ccn.graphs.graph import Graph
+from ccn.graphs.pack import neighbour_pattern
 
 __all__ = ["draw", "draw_graphs", "layout", "place_vertices", "places", "sketch", "spread"]
 
@@ -27,8 +28,8 @@ _STEP = 9.0  # dots of an edge of length 1, at most
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 
 
-def spread(data: Dataset, count: int) -> list[int]:
-    """So many graphs, evenly spread over the data set."""
+def spread(data: Sized, count: int) -> list[int]:
+    """So many positions, evenly spread over a data set or a sequence."""
     return [int(i) for i in np.unique(np.linspace(0, len(data) - 1, min(count, len(data))).round())]
 
 
@@ -80,11 +81,9 @@ def _estimated(graph: Graph, nodes: list[int]) -> NDArray[np.float64]:
 
     Brandes and Pich, Eigensolver methods for progressive multidimensional scaling of large data, 2007.
     """
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
 
-    u, v = graph.entries
-    adjacency = coo_array((np.ones(len(u)), (u, v)), shape=(graph.n, graph.n)).tocsr()
+    adjacency = neighbour_pattern(graph.entries, graph.n, graph.directed)
     pivot, from_pivots = nodes[0], []
     for _ in range(_PIVOTS):  # the next pivot is the vertex farthest from those so far
         from_pivots.append(shortest_path(adjacency, directed=False, unweighted=True, indices=pivot)[nodes])

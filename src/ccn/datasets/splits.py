@@ -35,7 +35,6 @@ __all__ = [
     "paper_splits",
     "random_split",
     "save_splits",
-    "scaffold_split",
     "split_by_column",
     "stratified_split",
 ]
@@ -156,19 +155,6 @@ def stratified_split(
     small class at least one row is for training.
     """
     return _split(_strata(None, labels), fractions, seed, groups)
-
-
-def scaffold_split(
-    molecules: Iterable[Any],
-    fractions: Sequence[float] = FRACTIONS,
-    seed: Seed = 0,
-    *,
-    groups: Iterable[Any] | None = None,
-) -> Split:
-    """Molecules (SMILES or RDKit) at random, all of one Murcko scaffold in one part."""
-    scaffolds = scaffold_groups(molecules)
-    both = scaffolds if groups is None else join_groups(scaffolds, groups_of(groups))
-    return random_split(len(scaffolds), fractions, seed, groups=both)
 
 
 def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = None) -> Split:

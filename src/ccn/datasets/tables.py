@@ -16,7 +16,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,8 @@ class Row:
 
 
 Chunk = list[Row]
+Raw = tuple[list[str], bool, str]
+"""The cells of a row, whether it is in another encoding, and its fault, if any."""
 
 
 @dataclass(frozen=True)
@@ -295,8 +297,8 @@ def _is_row(lines: Sequence[str], delimiter: str, width: int) -> bool:
     return fits and not _look_like_rows(lines, delimiter, width)
 
 
-def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
-    """The cells of each row of a delimited file, whether it is in another encoding, and its fault, if any.
+def _split(path: Path, delimiter: str) -> Iterator[Raw]:
+    """The rows of a delimited file.
 
     A stray quote, or one that is never closed, is the fault of its line; the line after it is the next row.
     """
@@ -305,12 +307,7 @@ def _split(path: Path, delimiter: str) -> Iterator[tuple[list[str], bool, str]]:
 
     def following() -> Iterator[tuple[str, bool]]:
         """The lines that are left; those that were read in search of a closing quote come once more."""
-        while True:
-            while ahead:
-                yield ahead.popleft()
-            line = next(lines, None)
-            if line is None:
-                return
+        while line := ahead.popleft() if ahead else next(lines, None):
             yield line
 
     def joined(first: str) -> list[tuple[str, bool]] | None:
@@ -359,47 +356,47 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
 def _delimited(path: Path, delimiter: str | None, header: bool | None) -> Table:
     if all(not line.strip() for line, _ in _lines(path)):
         raise DataError(f"{path}: the file is empty")
-
-    def first_row(delimiter: str) -> tuple[int, list[str], str]:
-        """The first row that is not an empty line, with its position and its fault."""
-        return next((i, cells, fault) for i, (cells, _, fault) in enumerate(_split(path, delimiter)) if cells)
-
     if delimiter is None:
         # A quoted name may hold a delimiter, so that the row is split as it will be read.
-        delimiter = max(_DELIMITERS, key=lambda d: len(first_row(d)[1]))
-    place, first, fault = first_row(delimiter)
-    columns, header = _header(path, first, fault, header)
-
-    def rows() -> Iterator[Row]:
-        body = (row for i, row in enumerate(_split(path, delimiter)) if not header or i != place)
-        for count, (cells, odd, fault) in enumerate(body, 1):
-            yield _row(count, cells, len(columns), odd, fault)
-
-    return Table(path, columns, rows)
+        delimiter = max(_DELIMITERS, key=lambda d: len(next(cells for cells, *_ in _split(path, d) if cells)))
+    return _headed(path, partial(_split, path, delimiter), header)
 
 
-def _header(path: Path, first: Sequence[str], fault: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
-    """The columns of a table, and whether its first row names them."""
+def _headed(
+    path: Path,
+    read: Callable[[], Iterator[Raw]],
+    header: bool | None,
+    pad: bool = False,
+    empty: str = "the file is empty",
+) -> Table:
+    """The table of rows of which the first that is not empty may name the columns; short rows are faults or padded."""
+    start = next(((i, row) for i, row in enumerate(read()) if row[0]), None)
+    if start is None:
+        raise DataError(f"{path}: {empty}")
+    place, (first, _, fault) = start
     if fault:
         raise DataError(f"{path}: the first row, which names the columns, has a {fault}")
     if header is None:
         header = not any(number(cell) is not None for cell in first)
-    return _unique(first if header else [""] * len(first)), header
+    columns = _unique(first if header else [""] * len(first))
+
+    def rows() -> Iterator[Row]:
+        body = (row for i, row in enumerate(read()) if not header or i != place)
+        for count, (cells, odd, fault) in enumerate(body, 1):
+            missing = len(columns) - len(cells) if pad else 0
+            yield _row(count, [*cells, *[""] * missing] if missing > 0 else cells, len(columns), odd, fault)
+
+    return Table(path, columns, rows)
 
 
 def _row(number: int, cells: list[str], width: int, odd: bool = False, fault: str = "") -> Row:
-    note = "not UTF-8: read as Windows-1252" if odd else ""
-    blank = not any(map(str.strip, cells))
-    if len(cells) == width and not (fault or blank):  # nearly every row
-        return Row(number, cells, "", note)
-    if blank and not fault:
-        return Row(number, [""] * width, fault=EMPTY)
-    if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
-        cells = cells[:width]
-    if len(cells) == width:
-        return Row(number, cells, fault, note)
-    fault = fault or f"wrong number of cells: {len(cells)} where the header has {width}"
-    return Row(number, [*cells, *[""] * width][:width], fault=fault, note=note)
+    if not fault and not any(map(str.strip, cells)):
+        return Row(number, [""] * width, EMPTY)
+    if len(cells) != width:
+        if not fault and (len(cells) < width or any(map(str.strip, cells[width:]))):
+            fault = f"wrong number of cells: {len(cells)} where the header has {width}"
+        cells = [*cells, *[""] * width][:width]
+    return Row(number, cells, fault, "not UTF-8: read as Windows-1252" if odd else "")
 
 
 def _smiles_file(path: Path) -> Table:
@@ -421,19 +418,13 @@ def _smiles_file(path: Path) -> Table:
 
 def _excel(path: Path, header: bool | None, sheet: str | None) -> Table:
     name, *others = sheet_names(path, sheet)
-    found = next(((i, *row) for i, row in enumerate(sheet_rows(path, name)) if row[0]), None)
-    if found is None:
-        raise DataError(f"{path}: the sheet {name!r} is empty" + (f"; --sheet reads {others[0]!r}" if others else ""))
-    place, first, fault = found
-    columns, header = _header(path, first, fault, header)
+    empty = f"the sheet {name!r} is empty" + (f"; --sheet reads {others[0]!r}" if others else "")
 
-    def rows() -> Iterator[Row]:
-        body = (row for i, row in enumerate(sheet_rows(path, name)) if not header or i != place)
-        for count, (cells, fault) in enumerate(body, 1):
-            # A row ends with its last cell that is not empty.
-            yield _row(count, [*cells, *[""] * (len(columns) - len(cells))], len(columns), fault=fault)
+    def read() -> Iterator[Raw]:
+        return ((cells, False, fault) for cells, fault in sheet_rows(path, name))
 
-    return Table(path, columns, rows, f"sheet {name!r}" if others and sheet is None else "")
+    table = _headed(path, read, header, pad=True, empty=empty)  # a row ends with its last cell that is not empty
+    return replace(table, note=f"sheet {name!r}" if others and sheet is None else "")
 
 
 def _parquet(path: Path) -> Table:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.datasets.archives import open_binary, read_zip
-from ccn.datasets.columns import encode_classes
+from ccn.datasets.columns import Task, encode_targets
 from ccn.datasets.dataset import Dataset
 from ccn.errors import DataError, GraphError
 from ccn.graphs.pack import Pack
@@ -145,20 +145,13 @@ def _features(texts: dict[str, bytes], of: Literal["node", "edge"], rows: int, p
     return _Features(labels, width, attributes, tuple(names))
 
 
-def _whole(union: Callable[[int, int], Graph], n: int) -> Graph:
+def _checked(union: Callable[[int, int], Graph], n: int) -> Graph:
     """The n graphs as one, which takes a fraction of the memory of n objects; an error names the first bad one."""
     try:
         return union(0, n)
     except GraphError:
-        first, end = 0, n
-        while end - first > 1:
-            half = (first + end) // 2
-            try:
-                union(first, half)
-                first = half
-            except GraphError:
-                end = half
-        union(first, end)
+        for i in range(n):
+            union(i, i + 1)
         raise
 
 
@@ -230,7 +223,7 @@ def read_tu(
 
     if (empty := np.flatnonzero(np.diff(start) == 0)).size:
         raise DataError(f"{path}: graph {empty[0] + 1} has no vertex in _graph_indicator.txt")
-    pack = Pack.cut(_whole(union, n), start, cut, name)
+    pack = Pack.cut(_checked(union, n), start, cut, name)
     for key, of, rows in (("features", features, slice(None)), ("edge_features", edge_features, order)):
         if of.labels is not None:
             pack = pack.with_labels(
@@ -238,11 +231,10 @@ def read_tu(
             )
     word = "class" if target == "labels" else "attribute"
     names = tuple(f"{word} {i}" for i in range(values.shape[1])) if values.shape[1] > 1 else (word,)
-    given = values[~np.isnan(values)]
-    if target == "attributes" or (given != np.round(given)).any():
-        data = Dataset(name, pack, values, names, "regression")
-    else:
-        targets, classes = encode_classes([[None if v != v else int(v) for v in column] for column in values.T])
-        data = Dataset(name, pack, targets, names, "classification", classes)
+    known = values[~np.isnan(values)]
+    task: Task = "regression" if target == "attributes" or (known != np.round(known)).any() else "classification"
+    columns = [[None if np.isnan(v) else v for v in column] for column in values.T.tolist()]
+    targets, task, classes = encode_targets(columns, names, n, task, str(path))
     options = {"features": _MOLECULES[name], "hydrogens": False} if name in _MOLECULES else {}
+    data = Dataset(name, pack, targets, names, task, classes)
     return replace(data, vertex_names=features.names, edge_names=edge_features.names, options=options)

@@ -31,7 +31,7 @@ from ccn.algebra.contractions import Contraction, MatrixClass, Source, bell, uns
 from ccn.engine.backend import Job, choose, untraced
 from ccn.engine.maps import cut_map
 from ccn.engine.matrices import Matrices
-from ccn.engine.plan import Map, Plan, plan
+from ccn.engine.plan import Map, Plan, index_groups, plan
 from ccn.engine.sparse import SparseMap, gradient
 from ccn.schemes.packed import Level, Nodes
 
@@ -40,11 +40,8 @@ __all__ = [
     "children_of",
     "dense_maps",
     "invariants",
-    "over_graphs",
     "prepare",
     "prepare_children",
-    "prepare_scalars",
-    "scalars",
 ]
 
 
@@ -52,21 +49,6 @@ def prepare(plan: Plan, level: Level, a: Matrices) -> int:
     """Build what a plan needs on a level, which keeps it; returns its bytes."""
     like = torch.empty(0, dtype=a.dtype, device=a.batch.device)
     return choose(like, a.needs_grad).prepare(plan, level, a)
-
-
-def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
-    """The same for :func:`scalars`."""
-    from ccn.engine import torch_form
-
-    return torch_form.prepare_scalars(plan, level, a)
-
-
-@untraced
-def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
-    """(nodes, contractions, channels) the Q's of a plan to order 0: as many numbers as a root has, to be mixed last."""
-    from ccn.engine import torch_form
-
-    return torch_form.scalars(f, plan, level, a)
 
 
 @untraced
@@ -143,15 +125,7 @@ def _cutting(level: Level, order: int, device: torch.device) -> SparseMap | None
     cut = level.cut
     if cut is None:
         return None
-    made: SparseMap = level.cached(("cut", order, device), lambda: cut_map(cut, level.below, order, device))
-    return made
-
-
-@untraced
-def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
-    """(graphs, width) the rows of the nodes of each graph, added up."""
-    index = nodes.cached.on(rows.device, "graph", lambda: nodes.graph)
-    return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
+    return level.cached(("cut", order, device), lambda: cut_map(cut, level.below, order, device))
 
 
 def _sum(f: Tensor, maps: tuple[Map, ...], k: int, k_out: int, level: Level, matrices: Matrices) -> Tensor:
@@ -167,17 +141,11 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
 
     Indices that are new are spread along ones, and output axes that are equal lie on the diagonal of an identity.
     """
-    n = c.order_in
-    blocks: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if isinstance(c, Contraction):
-        blocks = [((a,), (i,)) for i, a in enumerate(c.survivors)] + [(block, ()) for block in c.blocks]
-    else:
-        blocks = [(tuple(a for a in b if a < n), tuple(a - n for a in b if a >= n)) for b in c.blocks]
     letters = iter(ascii_lowercase)
     axis: dict[int, str] = {}
     out: dict[int, str] = {}
     equal: list[str] = []  # pairs of letters of an identity, and single ones of ones
-    for inside, outside in blocks:
+    for inside, outside in index_groups(c):
         first = next(letters)
         axis |= dict.fromkeys(inside, first)
         for i, o in enumerate(outside):
@@ -185,7 +153,7 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
             equal += [first + out[o]] if i else []
         equal += [] if inside else [first]
     kept = "".join(out[o] for o in reversed(range(c.order_out)))  # the last axis is stored first
-    result = []
+    result, like = [], factors[0][0]
     for run in nodes.runs:
         words, tensors = [], []
         for tensor, axes in factors:
@@ -193,32 +161,23 @@ def _einsum(factors: Sequence[tuple[Tensor, Sequence[int]]], c: Map, nodes: Node
             of_run = tensor[rows[run.first] : rows[run.end]]
             words.append("N" + "".join(axis[a] for a in reversed(axes)) + "Z")
             tensors.append(of_run.reshape(run.end - run.first, *[run.m] * len(axes), *of_run.shape[1:]))
-        like = factors[0][0]
-        for pair in equal:
-            words.append(pair)
-            tensors.append(
-                torch.eye(run.m, dtype=like.dtype, device=like.device) if len(pair) == 2 else like.new_ones(run.m)
-            )
-        found = torch.einsum(f"{','.join(words)}->N{kept}Z", *tensors)
-        result.append(found.reshape(-1, like.shape[1]))
-    return torch.cat(result) if result else factors[0][0].new_zeros(0, factors[0][0].shape[1])
+        words += equal
+        for letters_of in equal:
+            ones = like.new_ones(run.m)
+            tensors.append(ones if len(letters_of) == 1 else torch.diag(ones))
+        product = torch.einsum(f"{','.join(words)}->N{kept}Z", *tensors)
+        result.append(product.reshape(-1, like.shape[1]))
+    return torch.cat(result) if result else like.new_zeros(0, like.shape[1])
 
 
 def _matrix(level: Level, matrices: Matrices, channel: int) -> Tensor:
     """(sum of m^2,) a channel of A within every part, row place fastest."""
-    seen = 0
-    for kind, (places, values) in zip(matrices.channels, matrices.sparse(), strict=True):
-        if channel < seen + kind.width:
-            found = level.cached(("restriction", kind), lambda places=places: level.restrict(places))  # type: ignore[misc]
-            nodes = level.nodes
-            node = np.repeat(np.arange(len(nodes)), np.diff(found.start))
-            # Packed tensors store the last axis slowest, so that the first axis of A, its row, is the fastest.
-            at = nodes.row_start(2)[node] + found.row + nodes.size[node] * found.column
-            index = torch.from_numpy(at).to(values.device)
-            chosen = values[:, channel - seen][torch.from_numpy(found.entry).to(values.device)]
-            return values.new_zeros(nodes.rows(2)).index_add(0, index, chosen)
-        seen += kind.width
-    raise ValueError(f"there is no channel {channel} of A")
+    inside, values, nodes = matrices.restriction(channel, level), matrices.channel_values(channel), level.nodes
+    node = np.repeat(np.arange(len(nodes)), np.diff(inside.start))
+    # Packed tensors store the last axis slowest, so that the first axis of A, its row, is the fastest.
+    at = nodes.row_start(2)[node] + inside.row + nodes.size[node] * inside.column
+    index, entry = (torch.from_numpy(x).to(values.device) for x in (at, inside.entry))
+    return values.new_zeros(nodes.rows(2)).index_add(0, index, values[entry])
 
 
 def dense_maps(

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ccn.errors import ConfigurationError
+from ccn.graphs.ragged import plain_tensors
 
 if TYPE_CHECKING:
     from ccn.engine.matrices import Matrices
@@ -139,10 +140,3 @@ def untraced(f: Callable[P, R]) -> Callable[P, R]:
         return f(*args, **kwargs)
 
     return called
-
-
-@contextmanager
-def plain_tensors() -> Iterator[None]:
-    """Inside, new tensors can be kept for later, whatever the mode: inference, recording, a transform of torch.func."""
-    with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
-        yield

@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from ccn.algebra.contractions import set_partitions
-from ccn.engine.plan import QUANTITY_ORDER, STACK, Plan, Reduction, Section, Slot, Target
+from ccn.engine.plan import QUANTITY_ORDER, STACK, PairSet, Plan, Reduction, Section, Slot, Target
 from ccn.engine.sparse import SparseMap
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import Int, starts
@@ -58,20 +58,16 @@ class Maps(NamedTuple):
 
 def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], device: torch.device) -> Maps:
     """The maps of a plan on a level; ``restrictions`` are those of the channels of A."""
-    nodes, below, k = level.nodes, level.below, plan.order_in
+    nodes, below = level.nodes, level.below
     table = starts([below.rows(stage.order) * len(stage.slots) for stage in plan.stages])
     rows = starts([0, *(nodes.rows(t.order) for t in plan.targets[1:])])[1:]  # of the other targets
     first, quantities = _section_start(plan.sections, nodes)
     _check_int32(max(table[-1], rows[-1], nodes.rows(plan.order_out), quantities), plan.order_out)
-    identity = sum(plan.reductions, ()) == (Reduction.identity(k),)
-    reduce = None if identity else _reducing(plan.reductions, k, below, device)
     output: list[Piece] = []
     others: list[Piece] = []
-    runs: dict[str, list[_PairRun]] = {}
+    runs = {pairs: _pair_runs(getattr(level, pairs), below, nodes) for pairs in _pair_sets(plan)}
     for stage, at in zip(plan.stages, table, strict=False):
         for i, slot in enumerate(stage.slots):
-            if slot.pairs not in runs:
-                runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), below, nodes)
             number = plan.targets.index(slot.target)
             start = nodes.row_start(slot.target.order)[:-1] + (rows[number - 1] if number else 0)
             pieces = others if number else output
@@ -85,23 +81,13 @@ def build_maps(plan: Plan, level: Level, restrictions: dict[int, Restriction], d
     ]
 
     def joined(rows: int, columns: int, pieces: Sequence[Piece]) -> SparseMap:
-        """One map from pieces whose places are all different, so that nothing needs to be summed."""
-        _check_int32(sum(len(p[0]) for p in pieces), plan.order_out)
-        empty = np.empty(0, np.int32)
-        row = np.concatenate([empty, *(r for r, _, _ in pieces)], dtype=np.int32)
-        column = np.concatenate([empty, *(c for _, c, _ in pieces)], dtype=np.int32)
-        number = np.concatenate([empty, *(np.zeros_like(r) if w is None else w for r, _, w in pieces)], dtype=np.int32)
-        matrix = sp.coo_array((number, (row, column)), shape=(rows, columns))
-        matrix.has_canonical_format = True
-        return SparseMap.of(matrix.tocsr(), device, quantities if number.any() else 0)
+        return _joined((rows, columns), pieces, quantities, plan.order_out, device)
 
-    gather = joined(nodes.rows(plan.order_out), int(table[-1]), output)
+    reduce, width, height = _reduce(plan, below, device), int(table[-1]), int(rows[-1])
+    gather = joined(nodes.rows(plan.order_out), width, output)
     if len(plan.targets) == 1:
         return Maps(reduce, gather)
-    height = int(rows[-1])
-    return Maps(
-        reduce, gather, joined(height, int(table[-1]), others), joined(nodes.rows(plan.order_out), height, combine)
-    )
+    return Maps(reduce, gather, joined(height, width, others), joined(nodes.rows(plan.order_out), height, combine))
 
 
 def build_scalar_maps(plan: Plan, level: Level, device: torch.device) -> Maps:
@@ -113,28 +99,43 @@ def build_scalar_maps(plan: Plan, level: Level, device: torch.device) -> Maps:
     x = starts([below.rows(g) * len(of) for g, of in enumerate(plan.reductions)])
     first, quantities = _section_start(plan.sections, nodes)
     _check_int32(max(x[-1], len(nodes) * len(plan.cells), quantities), 0)
-    row, column, number = ([np.empty(0, np.int32)] for _ in range(3))
-    runs: dict[str, list[_PairRun]] = {}
+    pieces: list[Piece] = []
+    runs = {pairs: _pair_runs(getattr(level, pairs), below, nodes) for pairs in _pair_sets(plan)}
     for i, cell in enumerate(plan.cells):
         if cell is None:
             continue
         stage, slot = plan.stages[cell[0]], plan.stages[cell[0]].slots[cell[2]]
-        if slot.pairs not in runs:
-            runs[slot.pairs] = _pair_runs(getattr(level, slot.pairs), below, nodes)
         stride, start = len(plan.reductions[stage.order]), np.arange(len(nodes)) * len(plan.cells) + i
         for run in runs[slot.pairs]:
             at = x[stage.order] + stage.first + cell[1] + below.row_start(stage.order)[run.child] * stride
-            r, c, w = _gathered(slot, run, nodes, first, start, at, stride)
-            row.append(r)
-            column.append(c)
-            number.append(np.zeros_like(r) if w is None else w)
-    found = [np.concatenate(a, dtype=np.int32) for a in (number, row, column)]
-    _check_int32(len(found[0]), 0)
-    matrix = sp.coo_array((found[0], (found[1], found[2])), shape=(len(nodes) * len(plan.cells), int(x[-1])))
+            pieces.append(_gathered(slot, run, nodes, first, start, at, stride))
+    shape = len(nodes) * len(plan.cells), int(x[-1])
+    return Maps(_reduce(plan, below, device), _joined(shape, pieces, quantities, 0, device))
+
+
+def _pair_sets(plan: Plan) -> set[PairSet]:
+    return {slot.pairs for stage in plan.stages for slot in stage.slots}
+
+
+def _reduce(plan: Plan, below: Nodes, device: torch.device) -> SparseMap | None:
+    """The map from F to X, None where X is F itself."""
+    if sum(plan.reductions, ()) == (Reduction.identity(plan.order_in),):
+        return None
+    return _reducing(plan.reductions, plan.order_in, below, device)
+
+
+def _joined(
+    shape: tuple[int, int], pieces: Sequence[Piece], quantities: int, order: int, device: torch.device
+) -> SparseMap:
+    """One map from pieces whose places are all different, so that nothing needs to be summed."""
+    _check_int32(sum(len(row) for row, _, _ in pieces), order)
+    empty = np.empty(0, np.int32)
+    row = np.concatenate([empty, *(r for r, _, _ in pieces)], dtype=np.int32)
+    column = np.concatenate([empty, *(c for _, c, _ in pieces)], dtype=np.int32)
+    number = np.concatenate([empty, *(np.zeros_like(r) if w is None else w for r, _, w in pieces)], dtype=np.int32)
+    matrix = sp.coo_array((number, (row, column)), shape=shape)
     matrix.has_canonical_format = True
-    identity = sum(plan.reductions, ()) == (Reduction.identity(plan.order_in),)
-    reduce = None if identity else _reducing(plan.reductions, plan.order_in, below, device)
-    return Maps(reduce, SparseMap.of(matrix.tocsr(), device, quantities if found[0].any() else 0))
+    return SparseMap.of(matrix.tocsr(), device, quantities if number.any() else 0)
 
 
 def _check_int32(count: int, order: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -16,6 +16,8 @@ from ccn.graphs.ragged import Int
 from ccn.schemes.packed import Level, Restriction
 
 __all__ = ["Matrices"]
+
+T = TypeVar("T")
 
 
 class Matrices:
@@ -60,24 +62,30 @@ class Matrices:
 
     def restrictions(self, plan: Plan, level: Level) -> dict[int, Restriction]:
         """The restrictions of the channels that a plan uses, by channel; those with the same places share one."""
-        wanted = {channel for _, channel in plan.sections}
-        out, channel = {}, 0
-        for kind, (places, _) in zip(self.channels, self.sparse(), strict=True):
-            used = wanted & set(range(channel, channel + kind.width))
-            if used:
-                first = next(k for k, (p, _) in zip(self.channels, self.sparse(), strict=True) if p is places)
-                found = level.cached(("restriction", first), lambda places=places: level.restrict(places))  # type: ignore[misc]
-                out.update(dict.fromkeys(used, found))
-            channel += kind.width
-        return out
+        return {channel: self.restriction(channel, level) for channel in sorted({c for _, c in plan.sections})}
 
-    def once(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], Any]) -> Any:
+    def restriction(self, channel: int, level: Level) -> Restriction:
+        """The restriction of one channel to every part."""
+        places, _ = self.sparse()[self._place(channel)[0]]
+        first = next(kind for kind, (p, _) in zip(self.channels, self.sparse(), strict=True) if p is places)
+        return level.cached(("restriction", first), lambda: level.restrict(places))
+
+    def channel_values(self, channel: int) -> Tensor:
+        """(nnz,) the values of one channel."""
+        kind, column = self._place(channel)
+        return self.sparse()[kind][1][:, column]
+
+    def _place(self, channel: int) -> tuple[int, int]:
+        """The element of ``channels`` that gives a channel of A, and which of its matrices it is."""
+        return [(i, j) for i, kind in enumerate(self.channels) for j in range(kind.width)][channel]
+
+    def once(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], T]) -> T:
         """What follows from structure, built once for a level."""
         if self.needs_grad:
             self.sparse()  # here, where gradients are recorded, and not inside what is cached
         return level.cached((*key, self.channels), build)
 
-    def current(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], Any]) -> Any:
+    def current(self, level: Level, key: tuple[Hashable, ...], build: Callable[[], T]) -> T:
         """What follows from the values of A: kept until they change, and not at all where gradients flow through it."""
         if self.needs_grad or is_transformed():
             return build()

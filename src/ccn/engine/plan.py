@@ -33,11 +33,13 @@ __all__ = [
     "STACK",
     "Kind",
     "Map",
+    "PairSet",
     "Plan",
     "Reduction",
     "Section",
     "Slot",
     "Target",
+    "index_groups",
     "is_dense",
     "plan",
 ]
@@ -198,6 +200,14 @@ def _numbered(count: int) -> tuple[tuple[int, ...], ...]:
     return tuple((a,) for a in range(count))
 
 
+def index_groups(c: Map) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For each index of a map the axes of its input and those of its output that share it."""
+    if isinstance(c, Contraction):
+        return [((a,), (i,)) for i, a in enumerate(c.survivors)] + [(block, ()) for block in c.blocks]
+    n = c.order_in
+    return [(tuple(a for a in block if a < n), tuple(a - n for a in block if a >= n)) for block in c.blocks]
+
+
 @dataclass(frozen=True)
 class _Variable:
     """One index of a contraction: the axes of F_c, of the stack, of A and of the output that share it."""
@@ -216,12 +226,6 @@ def _variables(c: Map, k: int) -> list[_Variable]:
     """The indices of a contraction of T, T (x) A, U, U (x) A or of the node's own activation."""
     stacked = c.source in ("T", "TA")
     first_matrix = k + stacked
-    blocks: list[tuple[tuple[int, ...], tuple[int, ...]]]
-    if isinstance(c, Contraction):
-        blocks = [((a,), (i,)) for i, a in enumerate(c.survivors)] + [(block, ()) for block in c.blocks]
-    else:
-        n = c.order_in
-        blocks = [(tuple(a for a in block if a < n), tuple(a - n for a in block if a >= n)) for block in c.blocks]
     return [
         _Variable(
             tuple(a for a in axes if a < k),
@@ -229,7 +233,7 @@ def _variables(c: Map, k: int) -> list[_Variable]:
             tuple(a - first_matrix for a in axes if a >= first_matrix),
             out,
         )
-        for axes, out in blocks
+        for axes, out in index_groups(c)
     ]
 
 

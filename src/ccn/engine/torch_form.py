@@ -21,8 +21,7 @@ import torch
 import torch.nn.functional as nnf
 from torch import Tensor
 
-from ccn.engine.aggregate import over_graphs
-from ccn.engine.backend import Job, plain_tensors
+from ccn.engine.backend import Job, plain_tensors, untraced
 from ccn.engine.maps import Maps, build_maps, build_scalar_maps, invariant_map, quantity_places
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import keep_freed_memory
@@ -36,6 +35,7 @@ __all__ = [
     "invariants",
     "mixing",
     "mixing_gradient",
+    "over_graphs",
     "prepare",
     "prepare_scalars",
     "run",
@@ -63,8 +63,7 @@ def _structure(plan: Plan, level: Level, a: Matrices) -> Maps:
             keep_freed_memory()
         return build_maps(plan, level, a.restrictions(plan, level), device)
 
-    maps: Maps = a.once(level, ("maps", plan, device), build)
-    return maps
+    return a.once(level, ("maps", plan, device), build)
 
 
 def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
@@ -82,8 +81,7 @@ def _quantities(plan: Plan, level: Level, a: Matrices) -> Tensor:
         one[0] = 1
         return one.index_add(0, target, values.index_select(0, source))
 
-    vector: Tensor = a.current(level, ("quantities", plan), build)
-    return vector
+    return a.current(level, ("quantities", plan), build)
 
 
 @dataclass(frozen=True)
@@ -200,10 +198,9 @@ def run(
 
 
 def _scalar_structure(plan: Plan, level: Level, a: Matrices) -> Maps:
-    """The maps of a plan to order 0 on a level, built once."""
+    """The maps of :func:`build_scalar_maps`, built once."""
     device = a.batch.device
-    maps: Maps = a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
-    return maps
+    return a.once(level, ("scalar maps", plan, device), lambda: build_scalar_maps(plan, level, device))
 
 
 def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
@@ -211,8 +208,9 @@ def prepare_scalars(plan: Plan, level: Level, a: Matrices) -> int:
     return _scalar_structure(plan, level, a).nbytes + _quantities(plan, level, a).nbytes
 
 
+@untraced
 def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
-    """(nodes, contractions, channels) the Q's of a plan to order 0, unmixed.
+    """(nodes, contractions, channels) the Q's of a plan to order 0, not yet mixed, in any form of the engine.
 
     Elsewhere mixing comes first, at the child, where entries are fewest. Here they are fewest at the end.
     """
@@ -225,8 +223,15 @@ def scalars(f: Tensor, plan: Plan, level: Level, a: Matrices) -> Tensor:
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:
     """The invariants of every node's tensor."""
     device = f.device
-    read: SparseMap = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
+    read = nodes.cached(("invariants", order, device), lambda: invariant_map(nodes, order, device))
     return gradient(read, 0, f, None).view(len(nodes), -1)
+
+
+@untraced
+def over_graphs(rows: Tensor, nodes: Nodes, graphs: int) -> Tensor:
+    """(graphs, width) the rows of the nodes of each graph, added up."""
+    index = nodes.cached.on(rows.device, "graph", lambda: nodes.graph)
+    return rows.new_zeros(graphs, rows.shape[1]).index_add(0, index, rows)
 
 
 @lru_cache(maxsize=256)

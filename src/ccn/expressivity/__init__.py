@@ -1,11 +1,11 @@
-"""What can be told apart: by message passing, by covariant networks of an order and a number of levels, by anything.
+"""What can be distinguished: by message passing, by covariant networks of an order and a number of levels, by anything.
 
 ::
 
     | question | owner |
     |---|---|
-    | which graphs covariant networks of order k tell apart, exactly, by level | `exact.py`: :func:`classes` |
-    | which graphs message passing tells apart, of many at once | `colours.py`: :func:`message_passing` |
+    | which graphs covariant networks of order k distinguish, exactly, by level | `exact.py`: :func:`classes` |
+    | which graphs message passing distinguishes, of many at once | `colours.py`: :func:`message_passing` |
     | whether two graphs are the same | `isomorphism.py` |
     | which graphs of a data set look alike to each, and the floor of the error | `alike.py`: :func:`alike` |
     | the layer over integers, which the kernel of parts uses too | :mod:`ccn.methods.kernels.integers` |

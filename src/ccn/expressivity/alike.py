@@ -6,7 +6,7 @@ graphs in a group with others are looked at further: those that are the same gra
 over integers, with any number of levels (:mod:`ccn.expressivity.exact`). Order k stands for orders 1 to k side by side:
 it is shown what the orders below it leave alike.
 
-**The floor.** Whatever cannot tell graphs apart gives one answer to all of them. On the rows of a data set the least
+**The floor.** Whatever cannot distinguish graphs gives one answer to all of them. On the rows of a data set the least
 mean absolute error is then that of the median of each class, the least root mean squared error that of its mean, and
 the highest accuracy that of its most frequent value. A floor holds for every model that sees these features alone, fit
 to these very rows; it says nothing of what is reached.
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ccn.datasets.dealing import groups_of
 from ccn.errors import ConfigurationError
 from ccn.expressivity.colours import message_passing
 from ccn.expressivity.exact import classes, fits
@@ -41,7 +42,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two graphs, by number, that 1-WL does not tell apart, and the first view that does (None: no view)."""
+    """Two graphs, by number, that 1-WL does not distinguish, and the first view that does (None: no view)."""
 
     first: int
     second: int
@@ -99,10 +100,10 @@ def alike(
     """Compare all graphs of a data set; see the module.
 
     Args:
-        graphs: a :class:`ccn.Pack`, or what it can be made of. Features of graphs as a whole are not read.
+        graphs: a :class:`ccn.Pack`, or what it can be made of. Graph-level features are ignored.
         orders: of the covariant networks, increasing.
         levels: of these networks; None for any number.
-        progress: told the groups that are done, and how many there are.
+        progress: called with the number of groups done and of all groups.
 
     Example:
         Decalin and bicyclopentyl have the same colours; order 1 sees their rings.
@@ -128,7 +129,7 @@ def alike(
         some = [members[i] for i in firsts]
         of = np.zeros(len(some), np.int64)
         for k, view in zip(orders, names, strict=True):
-            of, left = _told(some, of, k, levels)
+            of, left = _distinguished(some, of, k, levels)
             skipped[view] += left
             for i, s in zip(group.tolist(), same.tolist(), strict=True):
                 finer[view][i] = (int(coarse[i]), int(of[s]))
@@ -137,7 +138,7 @@ def alike(
         for i, s in zip(group.tolist(), same.tolist(), strict=True):
             finer[SAME][i] = (int(coarse[i]), int(of[s]), int(exact[s]))
         progress(number + 1, len(groups))
-    views = {MESSAGE_PASSING: coarse, **{v: _numbered(keys) for v, keys in finer.items()}}
+    views = {MESSAGE_PASSING: coarse, **{v: groups_of(keys) for v, keys in finer.items()}}
     return Alike(views, {v: count for v, count in skipped.items() if count}, undecided)
 
 
@@ -148,19 +149,14 @@ def _groups(of: Int) -> list[Int]:
     return sorted((g for g in cut if len(g) > 1), key=lambda g: int(g[0]))
 
 
-def _numbered(keys: Sequence[Any]) -> Int:
-    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number[key] for key in keys], dtype=np.int64)
-
-
 def _same(members: Sequence[Graph]) -> tuple[Int, list[int]]:
     """(members,) the kind of each by its form, and the first of each kind."""
-    kind = _numbered([form(matrix(g)) for g in members])
+    kind = groups_of([form(matrix(g)) for g in members])
     return kind, np.unique(kind, return_index=True)[1].tolist()
 
 
-def _told(graphs: Sequence[Graph], of: Int, order: int, levels: int | None) -> tuple[Int, int]:
-    """The classes cut by what this order tells apart, and how many pairs it was not shown."""
+def _distinguished(graphs: Sequence[Graph], of: Int, order: int, levels: int | None) -> tuple[Int, int]:
+    """The classes refined by what this order distinguishes, and how many pairs it was not shown."""
     keys, left = [(int(c), 0) for c in of], 0
     for group in _groups(of):
         some = [graphs[i] for i in group]
@@ -169,7 +165,7 @@ def _told(graphs: Sequence[Graph], of: Int, order: int, levels: int | None) -> t
             continue
         for i, c in zip(group.tolist(), classes(some, order, levels).of.tolist(), strict=True):
             keys[i] = (int(of[i]), c)
-    return _numbered(keys), left
+    return groups_of(keys), left
 
 
 def _exact(graphs: Sequence[Graph], of: Int) -> tuple[Int, int]:

@@ -3,14 +3,15 @@
 The colour of a vertex begins with its label. In each round it becomes the old one with the multiset of the colours of
 its neighbours and the labels of the edges between. Once a round splits no class of any graph, one more round decides:
 two graphs whose colours agree in it agree in every further one, since both are stable. No network of messages
-between neighbours, and no covariant network of order 0 without A, tells apart what 1-WL does not. A colour is a name of
-64 bits (:mod:`ccn.methods.kernels.bags`); a wrapping sum of mixed names stands for a multiset.
+between neighbours, and no covariant network of order 0 without A, distinguishes what 1-WL does not. A colour is a name
+of 64 bits (:mod:`ccn.methods.kernels.bags`); a wrapping sum of mixed names stands for a multiset.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from ccn.datasets.dealing import groups_of
 from ccn.errors import GraphError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, starts
@@ -20,7 +21,7 @@ __all__ = ["colours", "message_passing"]
 
 
 def colours(graphs: Pack) -> Names:
-    """(vertices,) the colours of that round: sorted, equal for two graphs unless 1-WL tells them apart."""
+    """(vertices,) the colours of that round: sorted, equal for two graphs unless 1-WL distinguishes them."""
     if graphs.directed or graphs.self_loops:
         raise GraphError("graphs that are directed or have self-loops are not compared; give undirected ones")
     u, v, once = edges(graphs)
@@ -50,7 +51,7 @@ def _distinct(names: Names) -> int:
 
 
 def message_passing(graphs: Pack) -> Int:
-    """(graphs,) equal numbers for graphs that 1-WL does not tell apart.
+    """(graphs,) equal numbers for graphs that 1-WL does not distinguish.
 
     Example:
         >>> from ccn import Graph
@@ -63,8 +64,4 @@ def message_passing(graphs: Pack) -> Int:
     found = name(graphs.sizes.astype(np.uint64))
     if len(colour):
         found = name(found, np.add.reduceat(mix(colour), starts(graphs.sizes)[:-1]))
-    _, first, of = np.unique(found, return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    out: Int = number[of.reshape(-1)]
-    return out
+    return groups_of(found.tolist())

@@ -1,9 +1,9 @@
-r"""What covariant networks of an order and a number of levels can tell apart, decided over integers.
+r"""What covariant networks of an order and a number of levels can distinguish, decided over integers.
 
 **The network.** On level l of the closed neighbourhood scheme the node of vertex v has the ball of radius l around v as
 its part, and an activation :math:`F_v` of order k. All levels share one :class:`ccn.layers.Aggregation`: the six steps
 of the paper with all distinct contractions of T and of :math:`T \otimes A` (``adjacency="both"``), with one A for each
-label of edges, and with the node's own former activation (``own=True``). Its weights are fixed integers, and its
+label of edges, and with the node's former activation (``own=True``). Its weights are fixed integers, and its
 nonlinearity is a hash h with :data:`BITS` bits in each of :data:`CHANNELS` channels
 (:mod:`ccn.methods.kernels.integers`),
 
@@ -13,8 +13,8 @@ A vertex begins with the hash of its label. What is compared is what the head of
 invariants of all nodes, summed over the graph, of every level.
 
 **Apart is certain.** Every sum is exact, so that the rows of isomorphic graphs agree to the last bit, and graphs whose
-rows differ are told apart by this network of order k. (A continuous function through the values of h makes it one over
-real numbers.)
+rows differ are distinguished by this network of order k. (A continuous function through the values of h makes it one
+over real numbers.)
 
 **Alike is almost certain, and then for every network** of this scheme and order, with or without A or its own former
 activation, whatever its contractions, weights, width and pointwise nonlinearities. By induction over levels: where two
@@ -42,15 +42,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from scipy.sparse.csgraph import shortest_path
 
 from ccn.algebra.contractions import MatrixClass
+from ccn.datasets.dealing import groups_of
 from ccn.engine.matrices import Matrices
 from ccn.errors import GraphError
 from ccn.graphs.adjacency import EdgeFeatures
 from ccn.graphs.graph import Graph, as_graph, batch
+from ccn.graphs.pack import neighbour_pattern
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Aggregation
 from ccn.methods.kernels.bags import Names, name, row_names
@@ -71,8 +72,8 @@ class Classes:
 
     Attributes:
         levels: for every level 0, 1, .. that was computed, (graphs,) the class of each graph: equal numbers for graphs
-            that this many levels do not tell apart.
-        stable: no further level would tell more apart.
+            that this many levels do not distinguish.
+        stable: no further level would distinguish more.
 
     Example:
         >>> from ccn import Graph
@@ -104,7 +105,7 @@ def fits(graphs: Sequence[Graph], order: int) -> bool:
 
 
 def classes(graphs: Sequence[Any], order: int = 2, levels: int | None = None) -> Classes:
-    """Which of these graphs covariant networks of an order can tell apart; see the module.
+    """Which of these graphs covariant networks of an order can distinguish; see the module.
 
     Args:
         graphs: undirected graphs without self-loops. Equal rows of vertex features are equal labels, and likewise
@@ -155,9 +156,7 @@ def classes(graphs: Sequence[Any], order: int = 2, levels: int | None = None) ->
 
 def _refined(of: Int, rows: Sequence[Names]) -> Int:
     """The classes cut into those of equal rows, numbered in order of their first graphs."""
-    keys = [(c, row.tobytes()) for c, row in zip(of.tolist(), rows, strict=True)]
-    number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number[key] for key in keys], dtype=np.int64)
+    return groups_of((c, row.tobytes()) for c, row in zip(of.tolist(), rows, strict=True))
 
 
 class _States:
@@ -233,7 +232,5 @@ def _hashed(graphs: Sequence[Graph]) -> tuple[list[Graph], int]:
 
 def _reach(graph: Graph) -> int:
     """The largest distance of two vertices of one component."""
-    row, column = graph.entries
-    a = sp.csr_array((np.ones(len(row)), (row, column)), shape=(graph.n, graph.n))
-    distance = shortest_path(a, unweighted=True)
+    distance = shortest_path(neighbour_pattern(graph.entries, graph.n, graph.directed), unweighted=True)
     return int(distance[np.isfinite(distance)].max(initial=0))

@@ -1,8 +1,8 @@
-"""Targets scaled to mean 0 and deviation 1, with the statistics of the training part alone.
+"""Targets scaled to mean 0 and standard deviation 1, with the statistics of the training part alone.
 
-A target with a heavy tail may be bent first, by its logarithm, by the power transform of Yeo and Johnson or by its
-ranks, so that rare and huge values do not rule the loss. All are increasing, so that the ends of an interval can be
-bent back.
+A heavy-tailed target may be transformed first, by its logarithm, the power transform of Yeo and Johnson or its ranks,
+so that rare and huge values do not dominate the loss. The transforms are increasing, so that they map intervals to
+intervals.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ __all__ = ["Bend", "Scale", "Shape", "TargetScale", "choose", "heavy_tailed"]
 
 Float = NDArray[np.float64]
 Shape = Literal["linear", "log", "power", "rank", "auto"]
-"""How targets are bent; ``auto`` chooses for each target, see :func:`choose`."""
+"""How targets are transformed; ``auto`` chooses for each target, see :func:`choose`."""
 Scale = Shape | tuple[Shape, ...]
 """One shape for all targets, or one for each."""
 
-_MARGIN = 0.5  # of the training range, that predictions on a bent scale may exceed it by
-_NONE = 1e-12  # a power that is a logarithm to rounding; its quotients lose all digits near the least number
-_POWERS = (-3.0, 5.0)  # symmetric to 1, no bend; beyond them powers of outliers overflow
+_MARGIN = 0.5  # of the training range, by which predictions of a transformed target may exceed it
+_LOGARITHM = 1e-12  # powers that are a logarithm to rounding
+_POWERS = (-3.0, 5.0)  # symmetric to 1, the identity; beyond them powers of outliers overflow
 _KNOTS = 101  # of ranks at most
-_LEAST = 20  # values below which the tail of a distribution cannot be told
+_LEAST = 20  # fewer values do not show the tail of a distribution
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Bend:
     Attributes:
         knots: pairs of a value and its deviate, both ascending.
         low, high: predictions are within these, the range of training extended by half of it (a logarithm: down to
-            half of the smallest value), since what is far out on a bent scale is beyond all bounds when bent back.
+            half of the smallest value), since the inverse of a moderate extrapolation can be huge.
     """
 
     kind: Literal["linear", "log", "power", "rank"] = "linear"
@@ -86,6 +86,8 @@ class Bend:
 
     def bend(self, y: Float) -> Float:
         """The map; a value that has no logarithm is below all others, minus infinity."""
+        from scipy.special import boxcox1p
+
         if self.kind == "linear":
             return y
         with np.errstate(all="ignore"):
@@ -94,7 +96,7 @@ class Bend:
             if self.kind == "rank":
                 return _broken_line(y, *self._knots, 1 / self.size)
             x = (y - self.centre) / self.size
-            return np.where(x < 0, -_power(-x, 2 - self.power), _power(x, self.power))
+            return np.asarray(np.where(x < 0, -boxcox1p(-x, 2 - self.power), boxcox1p(x, self.power)))
 
     def unbend(self, z: Float) -> Float:
         """The inverse; beyond what :meth:`bend` can reach it is infinite."""
@@ -151,16 +153,12 @@ def _broken_line(x: Float, at: Float, to: Float, slope: float) -> Float:
     return np.asarray(np.interp(x, at, to) + slope * beyond, dtype=np.float64)
 
 
-def _power(x: Float, power: float) -> Float:
-    """``((1 + x)^power - 1) / power`` for x >= 0, without rounding errors where the power is near 0."""
-    return np.asarray(np.log1p(x) if abs(power) < _NONE else np.expm1(power * np.log1p(x)) / power)
-
-
 def _root(z: Float, power: float) -> Float:
-    """The inverse of :func:`_power` for z >= 0."""
-    if abs(power) < _NONE:
-        return np.asarray(np.expm1(z))
-    return np.asarray(np.where(power * z <= -1, np.inf, np.expm1(np.log1p(power * z) / power)))
+    """The inverse of ``boxcox1p(x, power)`` for x >= 0, infinite beyond its range."""
+    from scipy.special import inv_boxcox1p
+
+    power = power if abs(power) > _LOGARITHM else 0.0  # scipy returns z itself where power * z is tiny
+    return np.where(power * z <= -1, np.inf, inv_boxcox1p(z, power))
 
 
 def _middle(y: Float) -> tuple[float, float]:
@@ -191,7 +189,7 @@ def heavy_tailed(y: Float) -> bool:
     """Whether known values of a target have a heavy tail.
 
     So if the skewness is beyond 2 and at least one value of a hundred lies outside of the quartiles by more than three
-    times their distance, where a normal distribution has one of 400,000. Fewer than 20 values do not tell.
+    times their distance, where a normal distribution has one of 400,000. Fewer than 20 values are never heavy-tailed.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -222,7 +220,7 @@ class TargetScale:
     """The map ``(bend(y) - mean) / deviation``, target by target. A missing value (NaN) stays missing.
 
     Attributes:
-        mean, deviation: of the bent targets.
+        mean, deviation: of the transformed targets.
         bends: one per target; none where all are linear.
 
     Example:
@@ -248,7 +246,7 @@ class TargetScale:
 
     @classmethod
     def fit(cls, targets: ArrayLike, shape: Scale = "linear") -> TargetScale:
-        """From the targets (rows, targets) of the training part, bent in one way or each in its own.
+        """From the targets (rows, targets) of the training part, with one transform for all or one for each.
 
         The deviation is that of the rows themselves (divided by their number, not by one less). A target with one
         value only, to rounding, is shifted and not scaled.
@@ -283,7 +281,7 @@ class TargetScale:
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        """How each target is bent."""
+        """How each target is transformed."""
         return tuple(b.kind for b in self.bends) or ("linear",) * len(self.mean)
 
     def scale(self, targets: ArrayLike) -> Float:
@@ -298,7 +296,7 @@ class TargetScale:
         return _columns(out, [b.predicted for b in self.bends])
 
     def bend(self, values: Float) -> Float:
-        """Values in the targets' units, bent and not scaled; those of a linear target are unchanged."""
+        """Values in the targets' units, transformed and not scaled; those of a linear target are unchanged."""
         return _columns(self._checked(values), [b.bend for b in self.bends])
 
     def unbend(self, values: Float) -> Float:

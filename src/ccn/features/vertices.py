@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ccn.errors import ConfigurationError, GraphError
-from ccn.graphs.pack import Pack, one_hot
+from ccn.graphs.pack import Pack, neighbour_pattern, one_hot
 from ccn.graphs.ragged import Int
 
 __all__ = [
@@ -157,23 +157,11 @@ def _unfitted(what: VertexFeatures) -> ConfigurationError:
 
 
 def neighbours(pack: Pack) -> Any:
-    """The disjoint union of the chosen graphs as a sparse matrix of zeros and ones without diagonal.
-
-    As everywhere, the neighbours of i in a directed graph are all j with ``A[i, j]`` or ``A[j, i]`` nonzero.
-    """
-    import scipy.sparse as sp
-
+    """The :func:`neighbour_pattern` of the disjoint union of the chosen graphs, as zeros and ones in float32."""
     a = pack.compact().arrays
     shift = np.repeat(a["vertex_start"][:-1], np.diff(a["entry_start"]))
-    row, column = a["row"] + shift, a["column"] + shift
-    if pack.self_loops:
-        off = row != column
-        row, column = row[off], column[off]
-    n = int(a["vertex_start"][-1])
-    out = sp.csr_array((np.ones(len(row), dtype=np.float32), (row, column)), shape=(n, n))
-    if pack.directed:
-        out = (out + out.T).sign()
-    return out
+    entries = np.stack([a["row"] + shift, a["column"] + shift])
+    return neighbour_pattern(entries, int(a["vertex_start"][-1]), pack.directed).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -359,12 +347,8 @@ def histogram_features(
         return out
     x, a, width = x.astype(np.float32, copy=False), neighbours(pack), x.shape[1]
     out = np.zeros((len(x), (depth + 1 - first) * width), dtype=np.float32)
-    for block in blocks(pack.sizes, pairs):
-        for j, reached in enumerate(spheres(a, block, depth)):
-            if j >= first:
-                count = 1 if counts else np.maximum(np.diff(reached.indptr)[:, None], 1)
-                at = (j - first) * width
-                out[block, at : at + width] = (reached @ x) / count
+    for block, at, reached, total in _spheres_by_block(a, sizes, first, depth, counts, pairs):
+        out[block, at * width : (at + 1) * width] = (reached @ x) / total
     return out
 
 
@@ -408,6 +392,18 @@ def blocks(sizes: Int, pairs: int = _PAIRS) -> Iterator[slice]:
         stop = max(start + 1, int(np.searchsorted(reach, before + pairs, side="right")))
         yield slice(start, stop)
         start = stop
+
+
+def _spheres_by_block(
+    a: Any, sizes: Int, first: int, depth: int, counts: bool, pairs: int = _PAIRS
+) -> Iterator[tuple[slice, int, Any, Any]]:
+    """Block by block the spheres of distance ``first`` and more: the start vertices, the number of the sphere, the
+    sphere, and what its sums are divided by: 1 for counts, else the vertices in it (start vertices, 1).
+    """
+    for block in blocks(sizes, pairs):
+        for j, reached in enumerate(spheres(a, block, depth)):
+            if j >= first:
+                yield block, j - first, reached, 1 if counts else np.maximum(np.diff(reached.indptr)[:, None], 1)
 
 
 def spheres(a: Any, start: slice, depth: int) -> Iterator[Any]:
@@ -470,14 +466,10 @@ class Histograms(VertexFeatures, kind="histograms"):
     def shares(self, pack: Pack, slope: NDArray[Any]) -> NDArray[Any]:
         # A frequency at distance j is a mean over the vertices there, a count a sum: the transposed one gives it back.
         a, width, first = neighbours(pack), len(self.of.names), 0 if self.include_self else 1
-        own = np.zeros((a.shape[0], width), dtype=slope.dtype)
-        for block in blocks(pack.sizes):
-            for j, reached in enumerate(spheres(a, block, self.depth)):
-                if j >= first:
-                    count = 1 if self.counts else np.maximum(np.diff(reached.indptr)[:, None], 1)
-                    at = (j - first) * width
-                    own += reached.T @ (slope[block, at : at + width] / count)
-        return self.of.shares(pack, own)
+        of_labels = np.zeros((a.shape[0], width), dtype=slope.dtype)
+        for block, at, reached, total in _spheres_by_block(a, pack.sizes, first, self.depth, self.counts):
+            of_labels += reached.T @ (slope[block, at * width : (at + 1) * width] / total)
+        return self.of.shares(pack, of_labels)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ __all__ = [
     "from_rdkit",
     "from_smiles",
     "is_one",
-    "parse_smiles",
     "reader_of",
     "to_networkx",
     "to_pyg",

@@ -312,7 +312,7 @@ class Batch:
         entries: (2, nnz) nonzero places of the block-diagonal A, in row order.
         entry_edge: (nnz,) the number of the edge behind each entry.
         weights, edge_features: values per edge, or None.
-        graph_features: (graphs, width) features of graphs as a whole, or None.
+        graph_features: (graphs, width) graph-level features, or None.
         matrix_class: the narrowest class that covers every graph's A.
         cached: what has been derived from the structure.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ccn.graphs.graph import Batch, Graph
 
-__all__ = ["KEPT_LEVELS", "Pack", "joined", "one_hot"]
+__all__ = ["KEPT_LEVELS", "Pack", "joined", "neighbour_pattern", "one_hot"]
 
 Arrays = Mapping[str, NDArray[Any]]
 _OF = {  # which start array cuts each array into graphs
@@ -72,6 +72,19 @@ def one_hot(labels: NDArray[Any], width: int) -> NDArray[np.uint8]:
     return out
 
 
+def neighbour_pattern(entries: Int, n: int, directed: bool) -> Any:
+    """The sparse (n, n) pattern, without diagonal, of A with these nonzero places (2, nnz): True for neighbours.
+
+    As everywhere, the neighbours of i in a directed graph are all j with ``A[i, j]`` or ``A[j, i]`` nonzero.
+    """
+    import scipy.sparse as sp
+
+    row, column = entries[:, entries[0] != entries[1]]
+    if directed:
+        row, column = np.concatenate([row, column]), np.concatenate([column, row])
+    return sp.csr_array((np.ones(len(row), dtype=bool), (row, column)), shape=(n, n))
+
+
 class Pack(Sequence["Graph"]):
     """A sequence of graphs held as a few arrays.
 
@@ -81,7 +94,7 @@ class Pack(Sequence["Graph"]):
             row order, and ``edge``: the edge behind each; ``weights`` and ``edge_features`` per edge, or absent;
             ``labels`` (vertices, columns) and ``labels_width``: one-hot features by the numbers of their columns (-1
             for none), which stand before ``features`` or instead of them; ``edge_labels`` likewise;
-            ``graph_features`` (graphs, width): features of graphs as a whole, or absent; ``groups`` (vertices,) marks
+            ``graph_features`` (graphs, width): graph-level features, or absent; ``groups`` (vertices,) marks
             of functional groups, or absent.
             From a store also, for levels l of the closed neighbourhood scheme, what :func:`ccn.schemes.generators.keep`
             adds: ``part<l>``, the atoms of the part of each vertex, and ``inner<l>_row``, ``inner<l>_column``,
@@ -129,27 +142,12 @@ class Pack(Sequence["Graph"]):
         b = batch(graphs)
         if isinstance(b.graphs, Pack):
             return cls.of(b.graphs, name)
-        edges = np.array([len(g.edges) for g in b.graphs])
-        entries = np.array([g.entries.shape[1] for g in b.graphs])
-        arrays = {
-            "vertex_start": b.start,
-            "edge_start": starts(edges),
-            "entry_start": starts(entries),
-            "features": b.features.detach().cpu().numpy(),
-            "row": small(b.entries[0] - np.repeat(b.start[:-1], entries)),
-            "column": small(b.entries[1] - np.repeat(b.start[:-1], entries)),
-            "edge": small(b.entry_edge - np.repeat(starts(edges)[:-1], entries)),
-        }
-        for key in ("weights", "edge_features"):
-            value = getattr(b, key)
-            if value is not None:
-                arrays[key] = value.detach().cpu().numpy()
-        if len(b) and all(g.groups is not None for g in b.graphs):
-            arrays["groups"] = np.concatenate([np.asarray(g.groups) for g in b.graphs])
-        return cls(arrays, directed=b.matrix_class.directed, self_loops=b.matrix_class.self_loops, name=name)
+        pack = cls.cut(b, b.start, b.edge_start, name)
+        groups = [g.groups for g in b.graphs if g.groups is not None]
+        return pack.with_groups(np.concatenate(groups)) if len(groups) == len(b) else pack
 
     @classmethod
-    def cut(cls, union: Graph, start: Int, edge_start: Int, name: str | None = None) -> Pack:
+    def cut(cls, union: Graph | Batch, start: Int, edge_start: Int, name: str | None = None) -> Pack:
         """Pack the graphs of a disjoint union, whose vertices and edges begin at ``start`` and ``edge_start``."""
         row, column = union.entries
         entry_start = np.searchsorted(row, start)
@@ -167,7 +165,8 @@ class Pack(Sequence["Graph"]):
         for key in ("weights", "edge_features"):
             if (value := getattr(union, key)) is not None:
                 arrays[key] = value.detach().cpu().numpy()
-        return cls(arrays, directed=union.directed, self_loops=union.self_loops, name=name)
+        kind = union.matrix_class
+        return cls(arrays, directed=kind.directed, self_loops=kind.self_loops, name=name)
 
     @classmethod
     def of_edges(
@@ -286,15 +285,15 @@ class Pack(Sequence["Graph"]):
 
     @property
     def graph_features(self) -> NDArray[Any]:
-        """(graphs, width) features of the chosen graphs as a whole."""
-        return self._whole()[self.chosen]
+        """(graphs, width) graph-level features of the chosen graphs."""
+        return self._all_graph_features()[self.chosen]
 
     @property
     def graph_width(self) -> int:
-        """Width of the features of graphs as a whole."""
-        return int(self._whole().shape[1])
+        """Width of the graph-level features."""
+        return int(self._all_graph_features().shape[1])
 
-    def _whole(self) -> NDArray[Any]:
+    def _all_graph_features(self) -> NDArray[Any]:
         if "graph_features" not in self.arrays:
             raise GraphError("graphs without features as a whole; read molecules with, say, features='element+morgan'")
         return self.arrays["graph_features"]
@@ -309,17 +308,17 @@ class Pack(Sequence["Graph"]):
         return self._like({**self.arrays, "groups": marks}, self.chosen)
 
     def with_graph_features(self, features: NDArray[Any]) -> Pack:
-        """The same graphs with features (graphs, width) of each as a whole."""
+        """The same graphs with graph-level features (graphs, width)."""
         return self._like({**self.compact().arrays, "graph_features": features})
 
     def with_more_graph_features(self, features: NDArray[Any]) -> Pack:
-        """The same graphs with further features (graphs, width) behind those of each as a whole, if there are any."""
+        """The same graphs with further graph-level features (graphs, width) behind those that there are."""
         given = [self.graph_features] if "graph_features" in self.arrays else []
         return self.with_graph_features(np.concatenate([*given, features], axis=1))
 
     def with_graph_columns(self, columns: Sequence[slice]) -> Pack:
-        """The same graphs with some columns of their features as a whole, one slice after another."""
-        parts = [self._whole()[:, c] for c in columns]
+        """The same graphs with some columns of their graph-level features, one slice after another."""
+        parts = [self._all_graph_features()[:, c] for c in columns]
         features = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         return self._like({**self.arrays, "graph_features": features}, self.chosen)
 

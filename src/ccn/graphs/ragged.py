@@ -5,8 +5,9 @@ Imports torch only to build a cached value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Cache", "Int", "Ragged", "ranges", "small", "starts"]
+__all__ = ["Cache", "Int", "Ragged", "plain_tensors", "ranges", "small", "starts"]
 
 Int = NDArray[np.int64]
+T = TypeVar("T")
 
 
 def ranges(start: Int, count: Int) -> Int:
@@ -49,21 +51,13 @@ class Ragged:
         start: (groups+1,) first row of each group.
 
     Example:
-        >>> r = Ragged.of([[[1.0], [2.0]], [[3.0]]])
+        >>> r = Ragged(np.array([[1.0], [2.0], [3.0]]), starts([2, 1]))
         >>> len(r), r[[1, 0]].tolist()
         (2, [[3.0], [1.0], [2.0]])
     """
 
     def __init__(self, values: NDArray[np.float64], start: Int) -> None:
         self.values, self.start = values, start
-
-    @classmethod
-    def of(cls, groups: Sequence[Any]) -> Ragged:
-        """From one array (rows, columns) per group."""
-        arrays = [np.asarray(g, dtype=np.float64) for g in groups]
-        width = max((a.shape[1] for a in arrays if a.ndim == 2), default=1)
-        arrays = [a.reshape(len(a), width) for a in arrays]
-        return cls(np.concatenate([np.empty((0, width)), *arrays]), starts([len(a) for a in arrays]))
 
     @property
     def counts(self) -> Int:
@@ -120,11 +114,13 @@ class Cache:
     def __init__(self) -> None:
         self._built: dict[Hashable, Any] = {}
 
-    def __call__(self, key: Hashable, build: Callable[[], Any]) -> Any:
+    def __call__(self, key: Hashable, build: Callable[[], T]) -> T:
         """The value of ``key``, built now if it is not there."""
         if key not in self._built:
-            self._built[key] = _without_gradient(build)
-        return self._built[key]
+            with plain_tensors():
+                self._built[key] = build()
+        value: T = self._built[key]
+        return value
 
     def on(self, device: torch.device, key: Hashable, build: Callable[[], NDArray[Any]]) -> torch.Tensor:
         """An array as a tensor on a device, to which it is copied once: the host waits for a copy."""
@@ -134,10 +130,9 @@ class Cache:
 
             return torch.from_numpy(build()).to(device)
 
-        found: torch.Tensor = self((key, device), copied)
-        return found
+        return self((key, device), copied)
 
-    def current(self, key: Hashable, sources: Sequence[torch.Tensor], build: Callable[[], Any]) -> Any:
+    def current(self, key: Hashable, sources: Sequence[torch.Tensor], build: Callable[[], T]) -> T:
         """The same for what depends on the values of tensors: built anew when one is replaced or has changed.
 
         One result is kept per key, with its sources. Tensors of inference mode do not record changes, so that nothing
@@ -146,15 +141,18 @@ class Cache:
         if any(s.is_inference() for s in sources):
             return build()
         versions = [(id(s), s._version) for s in sources]
-        held = self._built.get(key)
-        if held is None or held[0] != versions:
+        if key not in self._built or self._built[key][0] != versions:
             # The sources are kept too, so that no other tensor can have the identity of one of them.
-            held = self._built[key] = versions, list(sources), _without_gradient(build)
-        return held[2]
+            with plain_tensors():
+                self._built[key] = versions, list(sources), build()
+        value: T = self._built[key][2]
+        return value
 
 
-def _without_gradient(build: Callable[[], Any]) -> Any:
+@contextmanager
+def plain_tensors() -> Iterator[None]:
+    """Inside, new tensors can be kept for later, whatever the mode: inference, recording, a transform of torch.func."""
     import torch
 
     with torch.inference_mode(False), torch.no_grad(), torch._C._DisableFuncTorch():
-        return build()
+        yield

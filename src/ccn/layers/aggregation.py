@@ -8,10 +8,11 @@ at all, ``weight_free``; the engine computes the same result packed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -34,14 +35,12 @@ from ccn.engine.aggregate import (
     children_of,
     dense_maps,
     invariants,
-    over_graphs,
     prepare,
     prepare_children,
-    prepare_scalars,
-    scalars,
 )
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, Plan, is_dense, plan
+from ccn.engine.torch_form import over_graphs, prepare_scalars, scalars
 from ccn.errors import ConfigurationError
 from ccn.graphs.ragged import ranges
 from ccn.layers.initialisation import scales
@@ -164,23 +163,17 @@ def list_maps(
         >>> len(list_maps("distinct", 2, 2)), len(list_maps("distinct", 2, 2, adjacency="both"))
         (26, 29)
     """
-    n = k + stacked
     if isinstance(choice, str) and "->" in choice:
         choice = [choice]
+    if self_product and k > 2:
+        raise ConfigurationError(f"self_product=True is offered for orders 0 to 2, not {k}")
+    copies = 2 if self_product else 1
+    tensor, n = ("T" if stacked else "U") * copies, (k + stacked) * copies
     wanted: list[tuple[Source, int, int, MatrixClass]] = []  # source, order, channel, class of A
-    if self_product:
-        if k > 2:
-            raise ConfigurationError(f"self_product=True is offered for orders 0 to 2, not {k}")
-        if adjacency is not True:
-            wanted.append(("TT" if stacked else "UU", 2 * n, 0, MatrixClass()))
-        if adjacency:
-            source: Source = "TTA" if stacked else "UUA"
-            wanted += [(source, 2 * n + 2, c, matrix) for c, matrix in enumerate(classes)]
-    else:
-        if adjacency is not True:
-            wanted.append(("T" if stacked else "U", n, 0, MatrixClass()))
-        if adjacency:
-            wanted += [("TA" if stacked else "UA", n + 2, c, matrix) for c, matrix in enumerate(classes)]
+    if adjacency is not True:
+        wanted.append((cast(Source, tensor), n, 0, MatrixClass()))
+    if adjacency:
+        wanted += [(cast(Source, f"{tensor}A"), n + 2, c, matrix) for c, matrix in enumerate(classes)]
     maps: list[Map] = []
     if choice == "complete" and not self_product:
         if adjacency and k > 2:
@@ -213,10 +206,8 @@ def _parsed(text: str) -> Map:
     try:
         return Contraction.parse(text)
     except ConfigurationError:
-        try:
+        with suppress(ConfigurationError):
             return EquivariantMap.parse(text)
-        except ConfigurationError:
-            pass
         raise
 
 

@@ -1,4 +1,4 @@
-"""The last layers of a network: an MLP on what the readout gives, and on features of graphs as a whole."""
+"""The last layers of a network: an MLP on what the readout gives, and on graph-level features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_head(
     scales: Sequence[float] | None,
     graph_features: int,
 ) -> nn.Sequential:
-    """From rows of so many columns, and features of graphs behind them, to outputs.
+    """From rows of so many columns, and graph-level features behind them, to outputs.
 
     The rows are divided by their ``scales`` and normalised; without scales they are the activations of roots, which
     stand in the place of the first hidden layer and are dropped like it.

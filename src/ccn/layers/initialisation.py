@@ -7,45 +7,23 @@ ReLU, which are not negative, so that sums add up rather than cancel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from ccn.algebra.contractions import MatrixClass
-from ccn.engine.aggregate import aggregate, dense_maps, invariants
+from ccn.engine.aggregate import aggregate, dense_maps
 from ccn.engine.backend import using_backend
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Map, is_dense, plan
-from ccn.graphs.adjacency import Weights
+from ccn.graphs.adjacency import Closed, Weights
 from ccn.graphs.graph import Batch, Graph, batch
-from ccn.graphs.ragged import Cache, Int
+from ccn.graphs.ragged import Cache
 from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
-__all__ = ["readout_scales", "reference", "scales"]
-
-
-@dataclass(frozen=True)
-class _Ones:
-    """A stand-in channel: the reference's A, with ones on the diagonal where the class has one."""
-
-    self_loops: bool
-    width = 1
-
-    def sparse(self, b: Batch, dtype: torch.dtype) -> tuple[Int, Tensor]:
-        places = b.entries
-        if self.self_loops:
-            loops = np.tile(np.arange(b.n), (2, 1))
-            places = np.concatenate([places, loops], axis=1)
-            places = places[:, np.lexsort(places[::-1])]
-        return places, torch.ones(places.shape[1], 1, dtype=dtype)
-
-    matrix_class = Weights.matrix_class
-    dense = Weights.dense
+__all__ = ["reference", "scales"]
 
 
 @cache
@@ -70,7 +48,7 @@ def scales(
     at = scheme.root if root else scheme.levels[level - 1]
     assert at is not None
     at = replace(at, free=at.stacked, cached=Cache())
-    matrices = Matrices(b, [_Ones(c.self_loops) for c in classes], torch.float32)
+    matrices = Matrices(b, [Closed() if c.self_loops else Weights() for c in classes], torch.float32)
     ones = torch.ones(at.below.rows(order), 1)
     with torch.no_grad(), using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
         if any(is_dense(c) for c in maps):
@@ -79,11 +57,3 @@ def scales(
             p, each = plan(maps, order, order_out, classes), torch.eye(len(maps))[..., None]
             q, _ = aggregate(ones, each, torch.zeros(len(maps)), p, at, matrices)
     return tuple(q.square().mean(0).sqrt().tolist())
-
-
-def readout_scales(orders: Sequence[int]) -> list[list[float]]:
-    """For each level the value of each invariant of all ones on the reference graph."""
-    _, scheme = reference(max(1, len(orders) - 1))
-    levels = [(scheme.nodes(level), order) for level, order in enumerate(orders)]
-    with using_backend("torch"):
-        return [invariants(torch.ones(nodes.rows(k), 1), nodes, k).sum(0).tolist() for nodes, k in levels]

@@ -57,9 +57,9 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class RobustScale(nn.Module):
-    """Columns less their median, in units of the deviation that their quartiles imply, and kept within -5 and 5.
+    """Columns less their median, in units of the deviation that their quartiles imply, and clipped to -5 and 5.
 
-    Columns of counts (whole numbers from 0 on) become log(1 + x) first. A column whose quartiles are equal has its
+    Columns of counts (integers from 0 on) become log(1 + x) first. A column whose quartiles are equal has its
     standard deviation as unit; one with a single value gives 0. The statistics are buffers, which :meth:`fit` sets.
 
     Example:

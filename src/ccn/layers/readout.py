@@ -17,7 +17,7 @@ Level 0 holds single vertices, whose features are read once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
@@ -27,13 +27,14 @@ import torch
 from torch import Tensor
 
 from ccn.algebra.contractions import bell
-from ccn.engine.aggregate import over_graphs
+from ccn.engine.backend import using_backend
 from ccn.engine.sparse import SparseMap, gradient
+from ccn.engine.torch_form import over_graphs
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Batch
 from ccn.graphs.ragged import Int, starts
 from ccn.layers.aggregation import Activation
-from ccn.layers.initialisation import readout_scales, reference
+from ccn.layers.initialisation import reference
 from ccn.schemes.packed import Composition, Level, Nodes
 
 __all__ = ["READOUTS", "Readout", "ReadoutKind", "ReadoutLevels"]
@@ -91,39 +92,25 @@ class Readout:
 
     def scales(self) -> list[float]:
         """For each column its value for activations of all ones on the reference graph, in the mean over rows."""
-        if self.kind in ("invariants", "sums"):
-            every = readout_scales(self.orders)
-            return [
-                s
-                for level in self.chosen
-                for s in every[level][: self._scalars(level)]
-                for _ in range(self.channels[level])
-            ]
         b, scheme = reference(max(1, len(self.orders) - 1))
-        found = []
-        for level in self.chosen:
-            nodes, k = scheme.nodes(level), self.orders[level]
-            ones = Activation(torch.ones(nodes.rows(k), 1), nodes, k)
-            found += [
-                float(s) for s in self._level(level, ones, b, scheme).mean(0) for _ in range(self.channels[level])
-            ]
-        return found
+        linear, out = replace(self, nonlinearity=torch.positive), list[float]()
+        with using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
+            for level in self.chosen:
+                nodes, k = scheme.nodes(level), self.orders[level]
+                ones = Activation(torch.ones(nodes.rows(k), 1), nodes, k)
+                for scale in linear._level(level, ones, b, scheme).mean(0).tolist():
+                    out += [scale] * self.channels[level]
+        return out
 
     def rows(self, activations: Sequence[Activation], b: Batch, scheme: Composition) -> Tensor:
         """(graphs, vertices or edges; columns); zero where no scheme of the batch reaches up to a level."""
-        done = [
-            self._level(level, activations[level], b, scheme) if level < len(activations) else None
-            for level in self.chosen
-        ]
-        count = (
-            len(b) if self.kind in ("invariants", "sums") else b.n if self.kind == "vertex" else int(b.edge_start[-1])
-        )
-        like = activations[0].data
-        filled = (
-            like.new_zeros(count, width) if rows is None else rows
-            for rows, width in zip(done, self.widths, strict=True)
-        )
-        return torch.cat(list(filled), dim=1)
+        rows = []
+        for level, width in zip(self.chosen, self.widths, strict=True):
+            if level < len(activations):
+                rows.append(self._level(level, activations[level], b, scheme))
+            else:
+                rows.append(activations[0].data.new_zeros(len(self.graph_of(b)), width))
+        return torch.cat(rows, dim=1)
 
     def prepare(self, b: Batch, scheme: Composition) -> int:
         """Build the maps of all levels, which keep them; returns their bytes."""
@@ -190,8 +177,7 @@ def _held_at_vertices(nodes: Nodes, k: int, b: Batch) -> SparseMap:
         column = nodes.row_start(k)[node] + place * step
         return _map(nodes.parts, column, (b.n, nodes.rows(k)), b.device)
 
-    made: SparseMap = nodes.cached(("vertices", k, b.device), build)
-    return made
+    return nodes.cached(("vertices", k, b.device), build)
 
 
 def _held_at_edges(level: Level, k: int, b: Batch, directed: bool) -> SparseMap:
@@ -217,5 +203,4 @@ def _held_at_edges(level: Level, k: int, b: Batch, directed: bool) -> SparseMap:
             np.concatenate(row), np.concatenate(column), (len(b.edge_entry) * len(words), nodes.rows(k)), b.device
         )
 
-    made: SparseMap = level.cached(("edges", k, directed, b.device), build)
-    return made
+    return level.cached(("edges", k, directed, b.device), build)

@@ -60,8 +60,10 @@ def draw(
         raise CCNError(f"a scheme of {scheme.atoms} atoms is drawn on a graph of as many vertices, with their places")
     if atom is not None and not 0 <= atom < scheme.atoms:
         raise CCNError(f"atom {atom}: the scheme has the atoms 0 to {scheme.atoms - 1}")
-    focus = _focus(scheme, places) if atom is None else atom
-    shown = [_chosen(scheme, level, focus) for level in (*scheme.levels, (scheme.root,))]
+    if atom is None:  # one in the middle of the drawing, or the first
+        from_centre = np.zeros((1, 2)) if places is None or not len(places) else places - places.mean(axis=0)
+        atom = int((from_centre**2).sum(axis=1).argmin())
+    shown = [_chosen(scheme, level, atom) for level in (*scheme.levels, (scheme.root,))]
     at = node_places(scheme)
     rows, width = 1 + max(scheme.heights), max(x for x, _ in at.values()) + 0.5
     few = len(scheme.parts) <= _LABELLED
@@ -90,13 +92,6 @@ def draw(
 def _titled(scheme: Scheme, level: int, nodes: Sequence[int]) -> str:
     every = len(scheme.levels[level])
     return f"level {level}: " + (f"{every} parts" if len(nodes) == every else f"{len(nodes)} of {every} parts")
-
-
-def _focus(scheme: Scheme, places: _Places | None) -> int:
-    """An atom in the middle of the drawing, or the first."""
-    if places is None or not len(places):
-        return 0
-    return int(((places - places.mean(axis=0)) ** 2).sum(axis=1).argmin())
 
 
 def _chosen(scheme: Scheme, level: Sequence[int], focus: int) -> list[int]:
@@ -169,17 +164,6 @@ def node_places(scheme: Scheme) -> dict[int, tuple[float, float]]:
     return {i: (x[i], float(scheme.heights[i])) for i in x}
 
 
-def _below(scheme: Scheme, node: int) -> set[int]:
-    """A node and all its descendants."""
-    found, waiting = {node}, [node]
-    while waiting:
-        for child in scheme.children[waiting.pop()]:
-            if child not in found:
-                found.add(child)
-                waiting.append(child)
-    return found
-
-
 def _dag(
     axes: Any,
     scheme: Scheme,
@@ -189,13 +173,15 @@ def _dag(
     shown: Sequence[Sequence[int]],
 ) -> None:
     """Nodes as circles, with their parts beside them if they are few, and an arrow from each child to its parent."""
+    import networkx as nx
     from matplotlib.collections import LineCollection
 
     axes.set_axis_off()
     axes.set_xlim(-0.1, max(x for x, _ in place.values()) + 0.6)
     axes.set_ylim(-0.5, max(scheme.heights) + 0.5)
     # Of many nodes, those below the first that is shown of the highest level are in colour.
-    marked = _below(scheme, shown[-2][0]) if len(shown) > 1 and not few else set()
+    top = shown[-2][0] if len(shown) > 1 and not few else None
+    marked = set() if top is None else {top, *nx.ancestors(scheme.to_networkx(), top)}  # edges lead to parents
     arrows = [(child, parent) for parent, of in enumerate(scheme.children) for child in of]
     if few:
         for child, parent in arrows:

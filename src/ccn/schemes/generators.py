@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError, GraphError, SchemeError
 from ccn.graphs.graph import Batch, Graph, batch
-from ccn.graphs.pack import KEPT_LEVELS, Pack
+from ccn.graphs.pack import KEPT_LEVELS, Pack, neighbour_pattern
 from ccn.graphs.ragged import Int, ranges, small, starts
 from ccn.schemes.packed import Composition, Inner, RawLevel, compose
 from ccn.schemes.scheme import Scheme
@@ -42,13 +42,13 @@ __all__ = [
 
 
 def _pattern(b: Batch) -> sp.csr_array:
-    """Which vertices are neighbours: A or its transpose nonzero, without the diagonal."""
-    row, col = b.entries
-    off = row != col
-    row, col = row[off], col[off]
-    if b.matrix_class.directed:
-        row, col = np.concatenate([row, col]), np.concatenate([col, row])
-    return sp.csr_array((np.ones(len(row), dtype=bool), (row, col)), shape=(b.n, b.n))
+    """Which vertices are neighbours."""
+    return neighbour_pattern(b.entries, b.n, b.matrix_class.directed)
+
+
+def _closed_pattern(b: Batch) -> sp.csr_array:
+    """The same, and every vertex is its own neighbour."""
+    return _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
 
 
 def _bool(m: Any) -> sp.csr_array:
@@ -63,10 +63,6 @@ Check = Callable[[Int, int], None]
 """Asked before a level is built, with at least the sizes of its parts and the numbers that its pairs or A within its
 parts hold; raises an error if it does not fit.
 """
-
-
-def _allow(sizes: Int, numbers: int) -> None:
-    pass
 
 
 def _at_least(children: sp.csr_array, size: Int) -> Int:
@@ -178,7 +174,9 @@ class _HopScheme(ABC):
         """Whether the children of a node are those of every vertex of its part, restricted to it."""
         return False
 
-    def grow(self, b: Batch, levels: int | None, check: Check = _allow) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
+    def grow(
+        self, b: Batch, levels: int | None, check: Check = lambda sizes, numbers: None
+    ) -> Iterator[tuple[sp.csr_array, sp.csr_array]]:
         """Children and parts of each level.
 
         A node whose part would exceed ``max_part`` keeps one child, its own node of the level below, so that its
@@ -271,12 +269,12 @@ class Neighbourhoods(_HopScheme):
     def children(self, b: Batch, levels: int, check: Check) -> Iterator[sp.csr_array]:
         if self.closed and (kept := _kept_parts(b, 1)) is not None:
             return repeat(kept, levels)
+        if self.closed:
+            return repeat(_closed_pattern(b), levels)
         pattern = _pattern(b)
-        own = np.ones(b.n, dtype=bool)
-        if not self.closed:
-            own = np.diff(pattern.indptr) == 0
-            own[b.entries[0][b.entries[0] == b.entries[1]]] = True  # a vertex with a self-loop is its own neighbour
-        return repeat(_bool(pattern + _identity(own)), levels)
+        isolated = np.diff(pattern.indptr) == 0
+        loops = np.isin(np.arange(b.n), b.entries[0][b.entries[0] == b.entries[1]])
+        return repeat(_bool(pattern + _identity(isolated | loops)), levels)
 
 
 @dataclass(frozen=True)
@@ -305,7 +303,7 @@ class Balls(_HopScheme):
         return len(self.radii) - 1
 
     def children(self, b: Batch, levels: int, check: Check) -> Iterator[sp.csr_array]:
-        closed = _bool(_pattern(b) + _identity(np.ones(b.n, dtype=bool)))
+        closed = _closed_pattern(b)
         return (_hops(closed, wide - narrow, self.max_part, check) for narrow, wide in pairwise(self.radii))
 
 
@@ -401,8 +399,8 @@ def functional_groups(*smarts: str) -> Finder:
 def has_free_children(generator: Any, level: int) -> bool:
     """Whether nodes of this level may have children without an anchor inside their part.
 
-    Children of level 1 are leaves, whose anchor always is. Closed neighbourhoods, balls and whole fields never have
-    free children; of a generator of unknown kind it is assumed that it may.
+    Children of level 1 are leaves, whose anchor always is. Closed neighbourhoods, balls and receptive fields never
+    have free children; of a generator of unknown kind it is assumed that it may.
     """
     if level == 1 or isinstance(generator, Balls):
         return False
@@ -456,8 +454,7 @@ def composition(
         # The generator is kept with it, so that no other can take its id.
         return generator, compose([*raw, top] if root else raw, b.start, root)
 
-    held: tuple[Any, Composition] = b.cached(key, build)
-    return held[1]
+    return b.cached(key, build)[1]
 
 
 def _check_places(b: Batch, raw: Sequence[RawLevel], check: Callable[..., None]) -> None:

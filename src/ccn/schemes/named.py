@@ -37,37 +37,33 @@ SCHEMES = ("neighbourhoods", "open", "field", "balls", "edges", "rings", "functi
 _registered: dict[str, Callable[..., Any]] = {}
 
 
-def edges() -> Finder:
-    """Finds the edges."""
-    return lambda graph: [sorted(e) for e in graph.edges.tolist() if e[0] != e[1]]
+def edges(graph: Graph) -> list[Sequence[int]]:
+    """The edges."""
+    return [sorted(e) for e in graph.edges.tolist() if e[0] != e[1]]
 
 
-def marked_groups() -> Finder:
-    """Finds the functional groups of molecules: connected vertices that belong to groups of one kind."""
+def marked_groups(graph: Graph) -> list[Sequence[int]]:
+    """The functional groups of a molecule: connected vertices that belong to groups of one kind."""
+    import networkx as nx
 
-    def find(graph: Graph) -> list[Sequence[int]]:
-        import networkx as nx
+    marks = graph.groups
+    if marks is None and graph.mol is not None:
+        from ccn.chemistry.groups import group_marks
 
-        marks = graph.groups
-        if marks is None and graph.mol is not None:
-            from ccn.chemistry.groups import group_marks
-
-            marks = group_marks(graph.mol)
-        if marks is None:
-            raise GraphError(
-                "these graphs do not know their functional groups: read molecules with features='compact+groups', or "
-                "another set with +groups added"
-            )
-        found: list[Sequence[int]] = []
-        for bit in range(int(np.asarray(marks).max(initial=0)).bit_length()):
-            inside = np.asarray(marks) >> bit & 1 > 0
-            g = nx.Graph()
-            g.add_nodes_from(np.flatnonzero(inside).tolist())
-            g.add_edges_from((a, b) for a, b in graph.edges.tolist() if inside[a] and inside[b])
-            found += [sorted(piece) for piece in nx.connected_components(g)]
-        return found
-
-    return find
+        marks = group_marks(graph.mol)
+    if marks is None:
+        raise GraphError(
+            "these graphs do not know their functional groups: read molecules with features='compact+groups', or "
+            "another set with +groups added"
+        )
+    groups: list[Sequence[int]] = []
+    for bit in range(int(np.asarray(marks).max(initial=0)).bit_length()):
+        inside = np.asarray(marks) >> bit & 1 > 0
+        g = nx.Graph()
+        g.add_nodes_from(np.flatnonzero(inside).tolist())
+        g.add_edges_from((a, b) for a, b in graph.edges.tolist() if inside[a] and inside[b])
+        groups += [sorted(piece) for piece in nx.connected_components(g)]
+    return groups
 
 
 def _grown(find: Finder, steps: int) -> Finder:
@@ -103,7 +99,7 @@ def named_scheme(name: str, levels: int) -> SchemeGenerator:
         return Neighbourhoods(closed=name != "open", levels=levels, field=name == "field")
     if name == "balls":
         return Balls(tuple(2**level - 1 for level in range(levels + 1)))
-    finders = {"edges": edges, "rings": rings, "functional-groups": marked_groups}
+    finders: dict[str, Finder] = {"edges": edges, "rings": rings(), "functional-groups": marked_groups}
     if name not in finders:
         raise ConfigurationError(
             f"scheme={name!r} is not known; choose one of {', '.join((*SCHEMES, *_registered))}, or register your own "
@@ -111,8 +107,7 @@ def named_scheme(name: str, levels: int) -> SchemeGenerator:
         )
     if levels < 1:
         raise ConfigurationError(f"scheme={name!r} needs at least one level")
-    find = finders[name]()
-    return Clusters(*(_grown(find, level) if level else find for level in range(levels)))
+    return Clusters(*(_grown(finders[name], level) if level else finders[name] for level in range(levels)))
 
 
 def register_scheme(name: str, generator: Callable[..., Any]) -> None:
