@@ -37,7 +37,7 @@ from ccn.paper.cells import FLOOR, Cell
 from ccn.paper.competitors import COMPETITORS
 from ccn.paper.protocols import MOLECULES, PROTOCOLS
 from ccn.paper.records import Record
-from ccn.paper.tasks import OURS, TASKS, Parts, Task, measure, read_task
+from ccn.paper.tasks import TASKS, Parts, Task, measure, read_task
 from ccn.training.execution import Execution
 
 __all__ = ["KERNEL_ROWS", "SETTINGS", "classes", "floor", "run_cell"]
@@ -75,7 +75,7 @@ def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
         began()
         start = time.monotonic()
         details = floor(data)
-        test = sum(m / s for m, s in zip(details["mae"], details["scale"], strict=True)) / len(details["mae"])
+        test = float(np.mean(np.divide(details["mae"], details["scale"])))
         return cell.record("done", time.monotonic() - start, test=test, config={}, details=details)
     return _learn(cell, began)
 
@@ -141,17 +141,16 @@ def _task(cell: Cell, began: Callable[[], None]) -> Record:
 
 def _estimate(cell: Cell, task: Task, parts: Parts) -> tuple[Floats, dict[str, Any]]:
     """Predictions of a method of ours, which draws what it validates with from the training rows, as the test was."""
-    ours = OURS[cell.method]
-    options = {**ours.options, **cell.options}
+    options = dict(cell.options)
     kind = CCNClassifier if task.classification else CCNRegressor
-    made = kind(method=ours.method, options=options or None, random_state=cell.seed)
+    made = kind(method=cell.method, options=options or None, random_state=cell.seed)
     y = parts.y.astype(np.int64) if task.classification else parts.y
     made.fit(parts.train, y, groups=task.groups)
     if task.classification:
         predicted = made.predict_proba(parts.test)[:, made.classes_.tolist().index(1)]
     else:
         predicted = made.predict(parts.test)
-    return np.asarray(predicted), {"method": ours.method, "options": options, "chosen": made.chosen_}
+    return np.asarray(predicted), {"method": cell.method, "options": options, "chosen": made.chosen_}
 
 
 def _fit(method: Method, examples: Examples, folder: Path) -> tuple[Model, Outcome]:
@@ -182,9 +181,8 @@ def _validation(metric: str, model: Model, scale: Floats) -> float:
     if metric == "accuracy":
         return float(measured["accuracy"])
     targets = model.task.targets
-    mae = [measured["mae"]] if len(targets) == 1 else [measured[f"mae[{t}]"] for t in targets]
-    units = scale.tolist() if metric == "scaled mae" else [1.0] * len(mae)
-    return float(sum(e / s for e, s in zip(mae, units, strict=True)) / len(mae))
+    mae = np.array([measured["mae"]] if len(targets) == 1 else [measured[f"mae[{t}]"] for t in targets])
+    return float((mae / scale if metric == "scaled mae" else mae).mean())
 
 
 def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, float], dict[str, Any]]:
