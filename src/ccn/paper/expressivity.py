@@ -55,12 +55,9 @@ def run(dataset: str, method: str) -> dict[str, Any]:
     if method not in (*WL_TESTS, *NETWORKS):
         raise ConfigurationError(f"method={method!r}: choose one of {', '.join((*WL_TESTS, *NETWORKS))}")
     graphs, chosen = pairs(dataset)
-    if method == "1-WL":
-        of = message_passing(Pack.of(graphs))
+    if method in WL_TESTS:
+        of: Any = message_passing(Pack.of(graphs)) if method == "1-WL" else [wl_3(g).tobytes() for g in graphs]
         return _details(chosen, Told({(i, j): 0 for i, j in chosen if of[i] != of[j]}, []))
-    if method == "3-WL":
-        colours = [wl_3(g) for g in graphs]
-        return _details(chosen, Told({(i, j): 0 for i, j in chosen if not np.array_equal(colours[i], colours[j])}, []))
     orders, levels = NETWORKS[method]
     found = Told({}, [])
     for order in orders:

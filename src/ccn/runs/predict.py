@@ -307,7 +307,7 @@ def _answer_file(model_at: str | Path, source: Source, output: str | Path, ask: 
         began, without = time.monotonic(), 0
         read = stack.enter_context(opened(source, model, smiles_column=options.smiles_column, sheet=options.sheet))
         column = read.table.columns[read.smiles]
-        key = {"model": digest, "input": _stamp(source), "question": question.key(), "column": column}
+        key: dict[str, Any] = {"model": digest, "input": _stamp(source), "question": question.key(), "column": column}
         if options.spreadsheet_safe:
             key["spreadsheet_safe"] = True
         if options.sheet is not None:

@@ -323,7 +323,8 @@ _server = APIRouter(tags=["server"])
 async def models(state: _Served) -> Response:
     """The models and what can be asked of them."""
     shown = ("name", "version", "loaded", "fault")
-    return _Json([{name: getattr(e, name) for name in shown} | e.about for e in state.catalogue.entries.values()])
+    entries = state.catalogue.entries.values()
+    return _Json([{**{name: getattr(e, name) for name in shown}, **e.about} for e in entries])
 
 
 @_server.get("/health", response_model=Health, responses=_some_codes(403))
