@@ -64,14 +64,14 @@ class Data(Checked):
     split_column: str | None = setting(
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
-    id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    id_column: str | None = setting(None, "Column of identifiers, copied to predictions.csv.")
     extra_columns: tuple[str, ...] = setting(
-        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+        (), "Numeric columns that are inputs beside the molecule: pH,temperature.", commas=True
     )
     auxiliary: tuple[str, ...] = setting(
         (),
-        "Columns learned beside the target by networks, where that helps: logp,logd. Rows with these alone serve too; "
-        "they are not predicted, and predict needs none.",
+        "Auxiliary targets of networks, used where they help: logp,logd. Rows with these alone are used too; they are "
+        "not predicted, and predict does not need them.",
         commas=True,
     )
     sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
@@ -83,7 +83,7 @@ class Data(Checked):
         None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
     )
     standardise: Standard | None = setting(
-        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; kept in the model."
+        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; stored in the model."
     )
     replicates: Joining = setting(
         "keep", "Join rows of one molecule by the mean or median of each target, or keep them."
@@ -91,8 +91,8 @@ class Data(Checked):
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
     share_training: bool = setting(
         False,
-        "Put the training molecules and their values into the model file, so that whoever has it sees the neighbours "
-        "of a prediction; else they lie beside it in training.csv.gz.",
+        "Store the training molecules and their values in the model file, so that everyone who has it sees the "
+        "neighbours of a prediction; otherwise they are beside it in training.csv.gz.",
     )
 
 

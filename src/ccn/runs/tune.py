@@ -1,8 +1,8 @@
 """Hyperparameter search with Optuna on the validation part; it can be interrupted at any moment and resumed.
 
-The study is a journal in the folder of the search, one line for each change: finished trials are not repeated, and one
-that was cut is begun again. What a trial samples is a function of the seed and of the trials finished before it, so
-that a resumed search ends like one that was not interrupted.
+The study is a journal in the folder of the search, one line for each change: finished trials are not repeated, an
+interrupted one is started again. What a trial samples depends on the seed and the finished trials alone, so that a
+resumed search gives the same result as one that was not interrupted.
 """
 
 from __future__ import annotations
