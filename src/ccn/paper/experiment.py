@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 
 from ccn.datasets import Dataset
-from ccn.errors import DataError, FileError
+from ccn.errors import FileError
 from ccn.estimators import CCNClassifier, CCNRegressor
-from ccn.expressivity.alike import error_floors
+from ccn.expressivity.alike import alike, error_floors
 from ccn.files import cache_folder, digest
-from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples
 from ccn.learning.model import Model
 from ccn.learning.plain import plain
@@ -40,7 +38,7 @@ from ccn.paper.records import Record
 from ccn.paper.tasks import TASKS, Parts, Task, measure, read_task
 from ccn.training.execution import Execution
 
-__all__ = ["KERNEL_ROWS", "SETTINGS", "classes", "floor", "run_cell"]
+__all__ = ["KERNEL_ROWS", "SETTINGS", "floor", "run_cell"]
 
 KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
 """Training rows of kernel methods. With twice as many, the Gram matrices of a grid and the computation of one of them
@@ -57,7 +55,6 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 
 _TRAINING_ROWS = 5000
 """Training rows of HCEP on which errors are measured too, as in a draft of the paper."""
-_FIRST = 3  # atomic number of the first label: hydrogens and dummies are special to RDKit
 
 
 def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
@@ -200,43 +197,16 @@ def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, floa
     }
 
 
-def classes(graphs: Pack) -> Int:
-    """(graphs,) integers, equal for graphs that are isomorphic with their vertex features; without edge features."""
-    from rdkit import Chem
-
-    _, labels = np.unique(graphs.features, axis=0, return_inverse=True)
-    elements = (_FIRST + labels.reshape(-1)).tolist()
-    if max(elements, default=0) > 118:
-        raise DataError(f"{max(elements) - _FIRST + 1} distinct vertex labels are too many to compare graphs by")
-    arrays = graphs.arrays
-    row, column = arrays["row"].tolist(), arrays["column"].tolist()
-    vertex, entry = arrays["vertex_start"].tolist(), arrays["entry_start"].tolist()
-    numbers: dict[str, int] = {}
-    found = np.empty(len(graphs), dtype=np.int64)
-    for i, g in enumerate(graphs.chosen.tolist()):
-        mol = Chem.RWMol()
-        for element in elements[vertex[g] : vertex[g + 1]]:
-            atom = Chem.Atom(element)
-            atom.SetNoImplicit(True)
-            mol.AddAtom(atom)
-        for u, v in zip(row[entry[g] : entry[g + 1]], column[entry[g] : entry[g + 1]], strict=True):
-            if u < v:
-                mol.AddBond(u, v, Chem.BondType.SINGLE)
-        mol.UpdatePropertyCache(strict=False)
-        found[i] = numbers.setdefault(Chem.MolToSmiles(mol), len(numbers))
-    return found
-
-
 def floor(data: Dataset) -> dict[str, Any]:
     """The least errors of any function of the graphs and vertex features, over all graphs of a regression.
 
-    Such a function gives one value to all molecules with the same labelled skeleton
-    (:func:`ccn.expressivity.error_floors`).
+    Such a function gives one value to all graphs that are isomorphic with their vertex features
+    (:func:`ccn.expressivity.error_floors`); features of edges are left out.
 
     Returns the ``details`` of a record: ``targets``, ``mae`` and ``rmse`` per target in its unit, ``scale`` (the
     standard deviation of the target), and the number of distinct graphs.
     """
-    group = classes(data.pack)
+    group = alike(data.pack.without_edge_features(), orders=()).same
     mae, rmse = zip(*(error_floors(group, y) for y in data.targets.T), strict=True)
     errors = {"mae": list(mae), "rmse": list(rmse), "scale": data.targets.std(axis=0).tolist()}
     return {"targets": list(data.target_names), **errors, "graphs": len(np.unique(group))}
