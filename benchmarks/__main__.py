@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import ccn
-from benchmarks.measure import build, cores, forward_only, interleaved, peak_memory
+from benchmarks.measure import build, cores, forward_only, interleaved, limited, peak_memory
 from benchmarks.reading import reading
 from benchmarks.work import FEATURES, generated, molecules, regular
 from benchmarks.yardsticks import GIN, Naive, copy_of, training_step
@@ -79,31 +79,24 @@ def goals(graphs: list[ccn.Graph]) -> list[Row]:
     peak = peak_memory()
     beyond = peak["peak"] - peak["before"]
 
-    def row(what: str, value: float, limit: float, at_most: bool = True) -> Row:
-        met = value <= limit if at_most else value >= limit
-        return {"what": what, "value": value, "limit": f"at {'most' if at_most else 'least'} {limit:g}", "met": met}
-
-    def plain(what: str, value: float) -> Row:
-        return {"what": what, "value": value, "limit": "", "met": None}
-
     return [
-        row("training step / GIN training step", t["step"] / t["gin step"], 4),
-        row("forward / GIN forward", t["forward"] / t["gin forward"], 6),
-        row("naive training step / ours, per graph", slow / (t["step"] / len(graphs)), 500, at_most=False),
-        row("batch and index maps / GIN training step", maps["maps"] / maps["gin step"], 2),
-        row("paper10 step / distinct step", t["paper10"] / t["step"], 1),
-        row("all step / distinct step", t["all"] / t["step"], 1.05),
-        row("order 1 step / GIN training step", t["order 1"] / t["gin step"], 1.5),
-        row("order 3 step / order 2 step", order3["order 3"] / order3["step"], 20),
-        row("peak memory of a step / bytes of activations", beyond / peak["activations"], 4),
-        row("index maps / bytes of activations", peak["maps"] / peak["activations"], 2),
-        row("one thread / two threads, 1,024 graphs", both["1"] / both["2"], 1.6, at_most=False),
-        row("epoch in a new order / epoch of the same batches", epochs["shuffled"] / epochs["fixed"], 1.25),
-        row("epoch without memory for batches / with it", epochs["beyond"] / epochs["fixed"], 1.5),
-        plain("counting, two processes / one: what two cores give", cores()),
-        plain("training step / copy of all activations", t["step"] / t["copy"]),
-        plain("graphs per second, training", len(graphs) / t["step"]),
-        plain("graphs per second, forward", len(graphs) / t["forward"]),
+        limited("training step / GIN training step", t["step"] / t["gin step"], most=4),
+        limited("forward / GIN forward", t["forward"] / t["gin forward"], most=6),
+        limited("naive training step / ours, per graph", slow / (t["step"] / len(graphs)), least=500),
+        limited("batch and index maps / GIN training step", maps["maps"] / maps["gin step"], most=2),
+        limited("paper10 step / distinct step", t["paper10"] / t["step"], most=1),
+        limited("all step / distinct step", t["all"] / t["step"], most=1.05),
+        limited("order 1 step / GIN training step", t["order 1"] / t["gin step"], most=1.5),
+        limited("order 3 step / order 2 step", order3["order 3"] / order3["step"], most=20),
+        limited("peak memory of a step / bytes of activations", beyond / peak["activations"], most=4),
+        limited("index maps / bytes of activations", peak["maps"] / peak["activations"], most=2),
+        limited("one thread / two threads, 1,024 graphs", both["1"] / both["2"], least=1.6),
+        limited("epoch in a new order / epoch of the same batches", epochs["shuffled"] / epochs["fixed"], most=1.25),
+        limited("epoch without memory for batches / with it", epochs["beyond"] / epochs["fixed"], most=1.5),
+        limited("counting, two processes / one: what two cores give", cores()),
+        limited("training step / copy of all activations", t["step"] / t["copy"]),
+        limited("graphs per second, training", len(graphs) / t["step"]),
+        limited("graphs per second, forward", len(graphs) / t["forward"]),
     ]
 
 
@@ -243,13 +236,9 @@ def report(results: Row) -> str:
         [[r["what"], f"{r['value']:,.2f}", r["limit"], met[r["met"]]] for r in results[name]]
         for name in ("goals", "reading")
     )
+    columns = {"parameters": ",", "forward": ".2f", "step": ".2f"}
     multiples = [
-        [
-            r["what"],
-            f"{r['parameters']:,}" if "parameters" in r else "",
-            f"{r['forward']:.2f}" if "forward" in r else "",
-            f"{r['step']:.2f}",
-        ]
+        [r["what"], *(format(r[key], form) if key in r else "" for key, form in columns.items())]
         for r in (*results["sweep"], *results["real"])
     ]
     growth = [

@@ -9,8 +9,10 @@ of parent-child pairs and of nodes.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 from unittest.mock import patch
 
 import networkx as nx
@@ -19,7 +21,7 @@ import numpy as np
 import ccn
 from benchmarks.work import smiles_of
 from ccn.expressivity.colours import message_passing
-from ccn.expressivity.exact import Classes, classes
+from ccn.expressivity.exact import classes
 from ccn.graphs.graph import Graph
 from ccn.reports.markup import markdown
 from ccn.schemes import Neighbourhoods, Scheme, composition
@@ -64,20 +66,18 @@ def compared(
 ) -> list[list[str]]:
     """One row per order and number of levels."""
     rows = []
-    for order in orders:
-        for number in levels:
-            found: list[Classes] = []
-            for scheme in (lambda n: Neighbourhoods(levels=n), within_blocks):
-                with patch("ccn.expressivity.exact.Neighbourhoods", lambda levels, of=scheme: of(levels)):
-                    found.append(classes(graphs, order, number))
-            whole, cut = (c.at(number) for c in found)
-            both = len(np.unique(np.stack([whole, cut]), axis=1).T)
-            depth = 3 if number is None else number
-            sizes = [entries(graphs, s, order, depth) for s in (lambda n: Neighbourhoods(levels=n), within_blocks)]
-            counts = [whole.max() + 1, cut.max() + 1, both]
-            told = [str(int(x)) for x in counts]
-            rows.append([name, str(order), str(number or "any"), *told, f"{sizes[1] / sizes[0]:.2f} ({depth})"])
-            print(*rows[-1], flush=True)
+    schemes: list[Callable[[int], Any]] = [lambda n: Neighbourhoods(levels=n), within_blocks]
+    for order, number in itertools.product(orders, levels):
+        found = []
+        for scheme in schemes:
+            with patch("ccn.expressivity.exact.Neighbourhoods", lambda levels, of=scheme: of(levels)):
+                found.append(classes(graphs, order, number).at(number))
+        both = len(np.unique(np.stack(found), axis=1).T)
+        counts = [str(int(x)) for x in (*(c.max() + 1 for c in found), both)]
+        depth = 3 if number is None else number
+        balls, cut = (entries(graphs, scheme, order, depth) for scheme in schemes)
+        rows.append([name, str(order), str(number or "any"), *counts, f"{cut / balls:.2f} ({depth})"])
+        print(*rows[-1], flush=True)
     return rows
 
 

@@ -11,6 +11,7 @@ out, and writes the gradient of F. What it works in must fit into the memory tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +22,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import ccn
+from benchmarks.measure import write_between
 from benchmarks.work import FEATURES, generated
 from ccn.engine import using_backend
 from ccn.engine.cpu.form import _prepared
 from ccn.engine.cpu.layout import work_lengths
 from ccn.engine.cpu.program import program
-from ccn.files import write_atomically
 from ccn.reports.markup import markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
-BEGIN, END = "<!-- gpu: begin -->", "<!-- gpu: end -->"
 SHARED = 228 << 10  # bytes that a block of threads may share on a recent GPU
 GRAPHS, CHANNELS = 256, 16
 
@@ -68,14 +68,18 @@ def _net(order: int, contractions: str, dtype: torch.dtype = torch.float32) -> c
     return ccn.CCN(FEATURES, 1, order=order, contractions=contractions, channels=CHANNELS).to(dtype)
 
 
-def fused(net: ccn.CCN, graphs: list[ccn.Graph]) -> Fused:
-    """What the compiled form's kernels would move on a device, all levels, forward and backward."""
-    b = ccn.batch(graphs)
-    scheme, matrices = net.structure(b)
-    moved = 0
+def layouts(net: ccn.CCN, graphs: list[ccn.Graph]) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """Each layer with its level, plan and the compiled form's layout."""
+    scheme, matrices = net.structure(ccn.batch(graphs))
     for layer, level in zip(net.layers, scheme.levels, strict=True):
         plan = layer.plan(level)
-        layout = _prepared(plan, level, matrices).layout
+        yield layer, level, plan, _prepared(plan, level, matrices).layout
+
+
+def fused(net: ccn.CCN, graphs: list[ccn.Graph]) -> Fused:
+    """What the compiled form's kernels would move on a device, all levels, forward and backward."""
+    moved = 0
+    for layer, level, _, layout in layouts(net, graphs):
         structure = sum(x.nbytes for x in layout if isinstance(x, np.ndarray))
         f = 4 * level.below.rows(layer.order) * layer.in_channels
         out = level.nodes.rows(layer.order_out) * layer.out_channels
@@ -88,16 +92,10 @@ def fused(net: ccn.CCN, graphs: list[ccn.Graph]) -> Fused:
 
 def _work(net: ccn.CCN, graph: ccn.Graph) -> int:
     """Bytes that the largest level of one graph works in."""
-    b = ccn.batch([graph])
-    scheme, matrices = net.structure(b)
-    largest = 0
-    for layer, level in zip(net.layers, scheme.levels, strict=True):
-        plan = layer.plan(level)
-        layout = _prepared(plan, level, matrices).layout
-        largest = max(
-            largest, 4 * sum(work_lengths(program(plan), layout, layer.in_channels, layer.out_channels, mixed=False))
-        )
-    return largest
+    return max(
+        4 * sum(work_lengths(program(plan), layout, layer.in_channels, layer.out_channels, mixed=False))
+        for layer, _, plan, layout in layouts(net, [graph])
+    )
 
 
 def counted(net: ccn.CCN, graphs: list[ccn.Graph]) -> Counted:
@@ -147,9 +145,7 @@ def main() -> None:
     head = ["order, contractions", "operations", "MB moved", "GFLOP of products", "FLOP per byte",
             "MB moved, fused", "ratio", "kB of the largest graph", "graphs that fit"]  # fmt: skip
     text = f"{markdown(head, rows)}\n\n{markdown(['order', 'float32', 'bfloat16'], precision)}"
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    write_atomically(PAGE, f"{before}{BEGIN}\n{text}\n{END}{after}".encode())
+    write_between(PAGE, "gpu", text)
     print(text)
 
 

@@ -1,4 +1,4 @@
-"""Measurements: medians of interleaved repeats, and peak memory in a separate process."""
+"""Measurements: medians of interleaved repeats, and peak memory in a separate process; how they are shown."""
 
 from __future__ import annotations
 
@@ -7,12 +7,32 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 import torch
 
 import ccn
+from ccn.files import write_atomically
 from ccn.models import CCN
+
+
+def limited(what: str, value: float, *, most: float | None = None, least: float | None = None) -> dict[str, Any]:
+    """A row of a table of measurements, with its limit and whether it is kept."""
+    if most is not None:
+        return {"what": what, "value": value, "limit": f"at most {most:,g}", "met": value <= most}
+    if least is not None:
+        return {"what": what, "value": value, "limit": f"at least {least:,g}", "met": value >= least}
+    return {"what": what, "value": value, "limit": "", "met": None}
+
+
+def write_between(page: Path, name: str, text: str) -> None:
+    """Put a text between the marks ``<!-- name: begin -->`` and ``<!-- name: end -->`` of a page."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    after = rest.partition(end)[2]
+    write_atomically(page, f"{before}{begin}\n{text}\n{end}{after}".encode())
 
 
 def interleaved(work: Mapping[str, Callable[[], object]], repeats: int, budget: float = 20.0) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import interleaved
+from benchmarks.measure import interleaved, limited
 from benchmarks.work import smiles_of
 from ccn.chemistry.properties import molecule_features
 from ccn.datasets.molecules import convert
@@ -75,15 +75,12 @@ def reading(count: int = 20_000) -> list[dict[str, Any]]:
 
         seconds = min(predict() for _ in range(3))
 
-    def row(what: str, value: float, limit: float, at_most: bool = False) -> dict[str, Any]:
-        met = value <= limit if at_most else value >= limit
-        return {"what": what, "value": value, "limit": f"at {'most' if at_most else 'least'} {limit:,g}", "met": met}
-
+    batched = "SMILES to a packed batch with the default features, molecules per second"
     return [
-        row("SMILES to a packed batch with the default features, molecules per second", len(few) / t["batch"], 5000),
-        row("the same / RDKit's parsing alone", t["batch"] / t["rdkit"], 1.9, at_most=True),
-        row("SMILES to a pack, without histograms / RDKit's parsing alone", t["read"] / t["rdkit"], 1.5, at_most=True),
-        row("ccn predict, one network, molecules per second", len(smiles) / seconds, 3300),
-        row("first forward pass on a machine, seconds", _first("net(b)"), 3, at_most=True),
-        row("first training step on a machine, seconds", _first("net(b).sum().backward()"), 3, at_most=True),
+        limited(batched, len(few) / t["batch"], least=5000),
+        limited("the same / RDKit's parsing alone", t["batch"] / t["rdkit"], most=1.9),
+        limited("SMILES to a pack, without histograms / RDKit's parsing alone", t["read"] / t["rdkit"], most=1.5),
+        limited("ccn predict, one network, molecules per second", len(smiles) / seconds, least=3300),
+        limited("first forward pass on a machine, seconds", _first("net(b)"), most=3),
+        limited("first training step on a machine, seconds", _first("net(b).sum().backward()"), most=3),
     ]

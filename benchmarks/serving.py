@@ -26,7 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from ccn.files import write_atomically, write_json
+from benchmarks.measure import write_between
+from ccn.files import write_json
+from ccn.reports.markup import markdown
 
 OUT, PAGE = Path("results/serving/load.json"), Path("docs/serving.md")
 SMILES = [f"{'C' * n}c1ccc({end})cc1" for n in range(1, 20) for end in ("O", "N", "Cl", "C(=O)O", "C#N", "OC")]
@@ -139,33 +141,16 @@ def killed(words: Sequence[str], port: int, clients: int, seconds: float) -> dic
 def told(record: dict[str, Any]) -> str:
     """The record as a table."""
     names = {"bare": "FastAPI, a constant", "ccn": "ccn serve", "killed": "ccn serve, killed and started again"}
+    columns = {"requests": "requests", "failed": "failed", "tried_again": "tried again", "per_second": "per second",
+               "median_ms": "median, ms", "p99_ms": "99 %, ms"}  # fmt: skip
     first = next(iter(record.values()))
-    out = [
-        (
-            f"{first['clients']} clients for {first['seconds']:g} s on loopback, one molecule a request, "
-            f"{first['workers']} workers, {first['cores']} cores, which the clients and other work share "
-            "(`python -m benchmarks.serving`):"
-        ),
-        "",
-        "| server | requests | failed | tried again | per second | median, ms | 99 %, ms |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for key, name in names.items():
-        if (r := record.get(key)) is not None:
-            numbers = [
-                f"{r[k]:,.0f}" for k in ("requests", "failed", "tried_again", "per_second", "median_ms", "p99_ms")
-            ]
-            out.append(f"| {name} | {' | '.join(numbers)} |")
-    return "\n".join(out)
-
-
-def write_page(record: dict[str, Any]) -> None:
-    """Put the table between its marks."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition("<!-- load: begin -->")
-    after = rest.partition("<!-- load: end -->")[2]
-    made = f"{before}<!-- load: begin -->\n{told(record)}\n<!-- load: end -->{after}"
-    write_atomically(PAGE, made.encode())
+    said = (
+        f"{first['clients']} clients for {first['seconds']:g} s on loopback, one molecule a request, "
+        f"{first['workers']} workers, {first['cores']} cores, which the clients and other work share "
+        "(`python -m benchmarks.serving`):"
+    )
+    rows = [[name, *(f"{record[key][c]:,.0f}" for c in columns)] for key, name in names.items() if key in record]
+    return f"{said}\n\n{markdown(['server', *columns.values()], rows)}"
 
 
 def main() -> None:
@@ -191,7 +176,7 @@ def main() -> None:
             record["ccn"] = {**cores, **measured(words, port, given.clients, given.seconds)}
         given.output.parent.mkdir(parents=True, exist_ok=True)
         write_json(given.output, record)
-        write_page(record)
+        write_between(PAGE, "load", told(record))
     print(json.dumps(record, indent=1))
 
 

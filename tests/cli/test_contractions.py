@@ -1,8 +1,6 @@
 """`ccn contractions`: the table for people and for machines."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -67,29 +65,3 @@ def test_without_adjacency_and_to_another_order(capsys: pytest.CaptureFixture[st
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert _run(capsys, "--version").strip() == ccn.__version__
-
-
-def _failure(*words: str) -> str:
-    """What the installed command says on standard error; it must fail and print nothing else."""
-    command = [sys.executable, "-W", "error", "-c", "from ccn.cli import main; main()", "contractions", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode in (1, 2)
-    assert not done.stdout
-    return done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--order", "-1"], "ccn: --order"),
-        (["--order", "2", "--order-out", "4"], "ccn: a contraction cannot take order 3 to order 4"),
-    ],
-)
-def test_an_error_is_one_line_on_standard_error_and_an_exit_code(words: list[str], message: str) -> None:
-    lines = _failure(*words).splitlines()
-    assert len(lines) == 1
-    assert lines[0].startswith(message)
-
-
-def test_a_misspelt_option_is_refused_with_a_hint() -> None:
-    assert "Did you mean --order?" in _failure("--ordr", "1")

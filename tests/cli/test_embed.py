@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.reading import csv_rows
 
 Call = Callable[..., None]
 
@@ -20,8 +21,7 @@ def test_an_array_and_a_table_hold_the_same_numbers(
     assert json.loads(capsys.readouterr().out)["width"] == 8
     ccn("embed", run, table, "-o", tmp_path / "e.csv", "--quiet")
     numbers = np.load(tmp_path / "e.npy", allow_pickle=False)
-    with (tmp_path / "e.csv").open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(tmp_path / "e.csv")
     assert numbers.shape == (40, 8)
     assert float(written[3]["e2"]) == pytest.approx(float(numbers[3, 2]), rel=1e-6)
 

@@ -67,13 +67,6 @@ def test_nothing_is_given_by_default() -> None:
     assert parsed() == {}
 
 
-def test_a_flag_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["train", "x.csv", "--nonsense", "balls"])
-    assert ended.value.code == 2
-    assert "--nonsense" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("flag", ["--epochs", "--learning-rate", "--loss"])
 def test_none_is_refused_where_a_setting_cannot_be_off(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

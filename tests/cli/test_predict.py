@@ -15,21 +15,17 @@ from cyclopts import CycloptsError
 from ccn.errors import CCNError
 from ccn.learning.measured import FILE, Measured
 from ccn.learning.model_file import describe
+from tests.reading import csv_rows
 
 Call = Callable[..., None]
 Capture = pytest.CaptureFixture[str]
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_columns_and_order_are_kept_and_a_bad_row_says_why(ccn: Call, run: Path, tmp_path: Path) -> None:
     table = tmp_path / "new.csv"
     table.write_text('note,smiles,n\n"a, b",CCO,1\n,C1CC,2\nlast,,\n\ntoo,CC,3,4\nx,CCCN,5\n')
     ccn("predict", run, table, "-o", tmp_path / "out.csv", "--interval", "0.5", "--quiet")
-    found = rows(tmp_path / "out.csv")
+    found = csv_rows(tmp_path / "out.csv")
     assert list(found[0]) == ["note", "smiles", "n", "size_pred", "size_low", "size_high", "reason"]
     assert [r["note"] for r in found] == ["a, b", "", "last", "", "too", "x"]
     assert [bool(r["size_pred"]) for r in found] == [True, False, False, False, False, True]
@@ -42,9 +38,8 @@ def test_columns_and_order_are_kept_and_a_bad_row_says_why(ccn: Call, run: Path,
 def test_predictions_are_those_of_the_run(ccn: Call, run: Path, table: Path, tmp_path: Path) -> None:
     words = ("-o", tmp_path / "out.tsv", "--quiet", "--chunk", "7", "--processes", "1")
     ccn("predict", run / "model.safetensors", table, *words)
-    with (tmp_path / "out.tsv").open(newline="") as file:
-        found = {r["smiles"]: float(r["size_pred"]) for r in csv.DictReader(file, delimiter="\t")}
-    for row in rows(run / "predictions.csv"):
+    found = {r["smiles"]: float(r["size_pred"]) for r in csv_rows(tmp_path / "out.tsv", "\t")}
+    for row in csv_rows(run / "predictions.csv"):
         assert found[row["smiles"]] == pytest.approx(float(row["size_pred"]), rel=1e-5)
 
 
@@ -79,10 +74,10 @@ def test_formulas_are_disarmed_for_spreadsheets(ccn: Call, run: Path, tmp_path: 
     with source.open("w", newline="") as file:
         csv.writer(file).writerows([["smiles", "=note"], *(["CCO", cell] for cell in [*evil, *harmless])])
     ccn(verb, run, source, "-o", out, "--quiet")
-    kept = [list(row.values())[1] for row in rows(out)]
+    kept = [list(row.values())[1] for row in csv_rows(out)]
     assert [cell.strip() for cell in kept] == [cell.strip() for cell in [*evil, *harmless]]
     ccn(verb, run, source, "-o", out, "--quiet", "--spreadsheet-safe")
-    found = rows(out)
+    found = csv_rows(out)
     assert list(found[0])[1] == "'=note"
     assert [row["'=note"] for row in found] == [*(f"'{cell}" for cell in kept[: len(evil)]), *harmless]
     with pytest.raises(CCNError, match="--spreadsheet-safe"):
@@ -162,7 +157,7 @@ def test_predictions_as_sdf_keep_names(ccn: Call, run: Path, table: Path, tmp_pa
     assert [mol.GetProp("_Name") for mol in mols] == [f"m{i}" for i in range(40)]
     assert all(float(mol.GetProp("size_pred")) for mol in mols)
     ccn("predict", run, tmp_path / "out.sdf", "-o", tmp_path / "again.csv", "--quiet", "--processes", "1")
-    again = rows(tmp_path / "again.csv")
+    again = csv_rows(tmp_path / "again.csv")
     assert [row["title"] for row in again] == [f"m{i}" for i in range(40)]
     for row in again:
         assert float(row["size_pred.2"]) == pytest.approx(float(row["size_pred"]), rel=1e-4)
@@ -187,7 +182,7 @@ def test_a_page_says_whether_the_model_has_seen_anything_like_it(ccn: Call, run:
         assert [name for name in shown if f">{name}</button>" in page] == list(there)
         assert page.split("</script>")[0].count("<svg") == 1 + (there == shown)
     ccn("predict", run, tmp_path / "new.csv", "-o", tmp_path / "out.csv", "--quiet")
-    assert list(rows(tmp_path / "out.csv")[0]) == ["smiles", "size_pred", "reason"]
+    assert list(csv_rows(tmp_path / "out.csv")[0]) == ["smiles", "size_pred", "reason"]
 
 
 def test_domain_and_neighbours(ccn: Call, run: Path, tmp_path: Path) -> None:
@@ -195,7 +190,7 @@ def test_domain_and_neighbours(ccn: Call, run: Path, tmp_path: Path) -> None:
     table, out = tmp_path / "new.csv", tmp_path / "out.csv"
     table.write_text(f"smiles\n{trained.smiles[0]}\nOB(O)c1ccccc1\nC1CC\n")
     ccn("predict", run, table, "-o", out, "--domain", "--neighbours", "2", "--quiet")
-    first, strange, bad = rows(out)
+    first, strange, bad = csv_rows(out)
     added = ["domain", "distance", "nearest_similarity", "unseen"]
     assert [name for name in first if name in added] == added
     assert (first["domain"], first["distance"], first["nearest_similarity"], first["unseen"]) == (

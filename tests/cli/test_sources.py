@@ -12,6 +12,11 @@ from ccn.datasets.published import TARGETS
 from ccn.errors import ConfigurationError
 
 
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where dropped.csv is written
+
+
 def test_a_target_of_a_named_data_set_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from ccn.baselines import load
 from ccn.cli import app
 from ccn.errors import ConfigurationError, DependencyError
 from ccn.runs.config import read_config, resolve
+from tests.reading import csv_rows
 
 pytest.importorskip("skops")
 SMILES = [f"{'C' * (1 + i // 4)}{('O', 'N', 'C(=O)O', 'C#N')[i % 4]}" for i in range(40)]
@@ -24,11 +24,6 @@ SMILES = [f"{'C' * (1 + i // 4)}{('O', 'N', 'C(=O)O', 'C#N')[i % 4]}" for i in r
 def ccn(*words: object) -> None:
     words = (*words, "--no-report") if words[0] == "train" else words
     app([str(w) for w in words], result_action="return_value", exit_on_error=False)
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +48,7 @@ def test_a_run_of_any_method_is_read_like_that_of_a_network(
         "dropped.csv", "data.json",
     }  # fmt: skip
     assert read_config(run / "config.toml")["method"] == name
-    assert len(rows(run / "history.csv")) == (2 if short else 0)
+    assert len(csv_rows(run / "history.csv")) == (2 if short else 0)
     assert f"Method {name}" in report_text(run)
     capsys.readouterr()
     ccn("info", run)
@@ -61,7 +56,7 @@ def test_a_run_of_any_method_is_read_like_that_of_a_network(
     ccn("evaluate", run, table, "--json", "--quiet")
     assert json.loads(capsys.readouterr().out)["rows"] == 40
     ccn("predict", run, table, "-o", out, "--interval", "0.5", "--processes", "1", "--quiet")
-    found = rows(out)
+    found = csv_rows(out)
     np.testing.assert_allclose(
         [float(r["size_pred"]) for r in found], load(run / "model.safetensors").predict(SMILES), rtol=1e-5
     )
@@ -70,10 +65,10 @@ def test_a_run_of_any_method_is_read_like_that_of_a_network(
 
 def test_classes_have_names_and_the_configuration_makes_the_run_again(table: Path, tmp_path: Path) -> None:
     ccn("train", table, "--target", "kind", "--method", "wl", "-o", tmp_path / "a", "--quiet", "--features", "atoms")
-    tested = rows(tmp_path / "a" / "predictions.csv")
+    tested = csv_rows(tmp_path / "a" / "predictions.csv")
     assert set(tested[0]) == {"row", "smiles", "kind", "kind_pred", "kind_prob_acid", "kind_prob_other"}
     ccn("train", "--config", tmp_path / "a" / "config.toml", "-o", tmp_path / "b", "--quiet")
-    assert rows(tmp_path / "b" / "predictions.csv") == tested
+    assert csv_rows(tmp_path / "b" / "predictions.csv") == tested
     settings = read_config(tmp_path / "b" / "config.toml")
     assert settings["features"] == {"molecules": "atoms", "hydrogens": False}
     assert settings["training"] == {"target_scale": "linear"}
@@ -188,7 +183,7 @@ def test_training_rows_are_shared_only_if_asked_for(table: Path, tmp_path: Path)
     alone = tmp_path / "alone.safetensors"
     alone.write_bytes(raw["shared"])
     ccn("predict", alone, "CCCO", "-o", tmp_path / "out.csv", "--neighbours", "1", "--quiet")
-    found = rows(tmp_path / "out.csv")[0]
+    found = csv_rows(tmp_path / "out.csv")[0]
     assert found["neighbour_1"] in SMILES
     trust = json.loads((tmp_path / "own" / "metrics.json").read_text())["trust"]
     assert set(trust["parts"]) == {"validation", "test"}

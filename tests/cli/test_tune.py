@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from ccn.errors import ConfigurationError
 from ccn.runs.config import read_config
+from tests.reading import csv_rows
 
 pytest.importorskip("optuna")
 Call = Callable[..., None]
@@ -24,10 +24,7 @@ def test_a_search_goes_on_and_ends_like_one_that_was_not_cut(
     ccn("tune", *words, "-o", tmp_path / "whole", "--trials", "3")
     ccn("tune", *words, "-o", tmp_path / "cut", "--trials", "1")
     ccn("tune", "-o", tmp_path / "cut", "--trials", "3", "--resume", "--quiet")
-    tables = []
-    for name in ("whole", "cut"):
-        with (tmp_path / name / "trials.csv").open(newline="") as file:
-            tables.append(list(csv.DictReader(file)))
+    tables = [csv_rows(tmp_path / name / "trials.csv") for name in ("whole", "cut")]
     assert tables[0] == tables[1]
     assert len(tables[0]) == 3
     best = read_config(tmp_path / "cut" / "best.toml")

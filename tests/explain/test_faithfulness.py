@@ -51,7 +51,7 @@ def test_chemprop_is_left_out_where_it_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"{faithfulness.BEGIN}\n{faithfulness.END}\n", encoding="utf-8")
+    page.write_text("<!-- faithfulness: begin -->\n<!-- faithfulness: end -->\n", encoding="utf-8")
     monkeypatch.setattr(faithfulness, "PAGE", page)
     monkeypatch.setattr(faithfulness, "RECORD", tmp_path / "record.json")
     monkeypatch.setattr(sys, "argv", ["faithfulness", "--methods", "chemprop"])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from ccn.errors import DataError
-from ccn.methods.registry import METHODS
 from ccn.paper.competitors import COMPETITORS, missing
 from ccn.paper.tasks import TASKS
 
@@ -52,5 +51,3 @@ def test_what_is_missing_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert "ccn[admet]" in missing("maplight")
     assert missing("forest") == missing("ccn-2-kernel") == missing("wl") == ""
-    monkeypatch.delitem(METHODS, "ccn-2-kernel")
-    assert "ccn-2-kernel" in missing("ccn-2-kernel")

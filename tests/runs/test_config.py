@@ -147,42 +147,12 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path: Path) -> None:
         check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
 
 
-FOLDER_CONFIG = resolve("molecules.csv", {"training": {"epochs": 3}}, method="ccn")
-
-
 def test_a_new_folder_and_one_of_unfinished_files(tmp_path: Path) -> None:
     assert check_folder(tmp_path / "new", resume=False, overwrite=False) is None
     (tmp_path / ".config.toml.1.part").touch()
     assert check_folder(tmp_path, resume=True, overwrite=False) is None
-    begin_folder(tmp_path, FOLDER_CONFIG, resume=True)
+    begin_folder(tmp_path, resolve("x.csv", method="ccn"), resume=True)
     assert [p.name for p in tmp_path.iterdir()] == ["config.toml"]
-
-
-def test_a_run_is_resumed_by_its_method_or_replaced(tmp_path: Path) -> None:
-    begin_folder(tmp_path, FOLDER_CONFIG, resume=False)
-    (tmp_path / "model.safetensors").touch()
-    with pytest.raises(FileError, match="--resume"):
-        check_folder(tmp_path, resume=False, overwrite=False)
-    before = check_folder(tmp_path, resume=True, overwrite=False, method="ccn")
-    assert before is not None
-    assert before["training"]["epochs"] == 3
-    with pytest.raises(ConfigurationError, match=r"ccn, not wl"):
-        check_folder(tmp_path, resume=True, overwrite=False, method="wl")
-    with pytest.raises(ConfigurationError, match="--overwrite"):
-        check_folder(tmp_path, resume=True, overwrite=True)
-    assert check_folder(tmp_path, resume=False, overwrite=True) is None
-    assert (tmp_path / "model.safetensors").exists()
-    begin_folder(tmp_path, FOLDER_CONFIG, resume=False)
-    assert not (tmp_path / "model.safetensors").exists()
-
-
-def test_other_files_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "precious.txt").touch()
-    for resume in (True, False):
-        with pytest.raises(FileError):
-            check_folder(tmp_path, resume=resume, overwrite=not resume)
-    with pytest.raises(FileError):
-        check_folder(tmp_path / "precious.txt", resume=False, overwrite=False)
 
 
 # The words of TOML for values of each type; a setting takes some of them and names itself in the error for others.
@@ -193,29 +163,13 @@ TAKES = {
         *("diagonal", "activate_embedding"),
     },
     "list": {
-        "target_columns",
-        "extra_columns",
-        "auxiliary",
-        "relations",
-        "fractions",
-        "order",
-        "channels",
-        "hidden",
+        *("target_columns", "extra_columns", "auxiliary", "relations", "fractions", "order", "channels", "hidden"),
         "contractions",
     },
     "integer": {"devices"},
     "text": {
-        *(
-            "smiles_column",
-            "weight_column",
-            "group_column",
-            "split_column",
-            "id_column",
-            "splits_file",
-            "source",
-            "sheet",
-        ),
-        *("device", "strategy", "precision", "contractions", "nonlinearity", "monitor"),
+        *("smiles_column", "weight_column", "group_column", "split_column", "id_column", "splits_file", "source"),
+        *("sheet", "device", "strategy", "precision", "contractions", "nonlinearity", "monitor"),
     },
 }
 SETTINGS = [(s, f.name) for s, kind in {**RUN_SECTIONS, **SECTIONS}.items() for f in fields(kind)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from ccn.runs.config import Config, resolve
 from ccn.runs.data import divide, divide_folds, read_data
 from ccn.runs.train import train_run
 from ccn.training.execution import Execution
+from tests.reading import csv_rows
 
 QUIET = Execution(resume=True)
 
@@ -92,8 +92,7 @@ def test_a_killed_run_continues_at_its_fold(
     each = [f["mae"] for f in crossed["each"]]
     assert crossed["mean"]["mae"] == pytest.approx(np.mean(each))
     assert crossed["deviation"]["mae"] == pytest.approx(np.std(each, ddof=1))
-    with (tmp_path / "run" / "predictions.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "run" / "predictions.csv")
     assert sorted(int(r["row"]) for r in rows) == list(range(1, 32))
     errors = [abs(float(r["y"]) - float(r["y_pred"])) for r in rows]
     assert crossed["pooled"]["mae"] == pytest.approx(np.mean(errors), rel=1e-4)

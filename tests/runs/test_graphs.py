@@ -18,6 +18,7 @@ from ccn.runs.config import resolve
 from ccn.runs.evaluate import evaluate_on
 from ccn.runs.predict import Options, predict_file
 from ccn.runs.train import train_run
+from tests.reading import csv_rows
 
 ONE = Options(processes=1, chunk=4)
 
@@ -56,8 +57,7 @@ def test_json_lines_keep_what_they_hold_and_labels_their_columns(run: Path, tmp_
     assert "'edges'" in found[4]["reason"]
     # In a file with fewer labels b is the first of them, and z one that training has not seen.
     predict_file(run, str(write(tmp_path / "b.jsonl", *few)), tmp_path / "out.csv", ONE)
-    with (tmp_path / "out.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "out.csv")
     assert json.loads(rows[0]["graph"]) == few[0]
     assert float(rows[0]["target_pred"]) == pytest.approx(found[1]["target_pred"], rel=1e-6)
     assert rows[1]["target_pred"]
@@ -109,8 +109,7 @@ def test_targets_of_vertices_and_edges_from_a_file_to_predictions(per: str, tmp_
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [len(one["target_pred"]) for one in found] == [*counts, 0]
     predict_file(tmp_path / "run", str(tmp_path / "new.jsonl"), tmp_path / "out.csv", ONE)
-    with (tmp_path / "out.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "out.csv")
     assert [(int(r["row"]), r[per]) for r in rows[: counts[0]]] == [(1, str(i)) for i in range(counts[0])]
     assert len(rows) == sum(counts) + 1
     assert rows[-1]["reason"]

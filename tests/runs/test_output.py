@@ -18,6 +18,7 @@ from ccn.datasets.tables import Row, open_table
 from ccn.errors import ConfigurationError, FileError
 from ccn.runs import output
 from ccn.runs.predict import Options, embed_file
+from tests.reading import csv_rows
 
 SMILES = [f"{'C' * (1 + i % 7)}{'ON'[i % 2]}" for i in range(30)]
 ONE = Options(processes=1, chunk=7, every=0.0)
@@ -27,18 +28,6 @@ NAMES = ["e.csv", "e.npy", "e.parquet", "e.sdf", "e.xlsx"]
 def need(name: str) -> None:
     if needed := {".parquet": "pyarrow", ".xlsx": "openpyxl"}.get(Path(name).suffix):
         pytest.importorskip(needed)
-
-
-@pytest.fixture(scope="module")
-def net() -> Any:
-    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
-    return net.fit(SMILES, np.arange(30.0))
-
-
-@pytest.fixture(scope="module")
-def model(net: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = net.save(tmp_path_factory.mktemp("m") / "m.safetensors")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +50,7 @@ def numbers(path: Path) -> Any:
         assert all(column[-1] is None for column in columns)
         return np.array(columns, dtype=np.float32).T
     if path.suffix == ".csv":
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = csv_rows(path)
     else:
         table = open_table(path)
         rows = [dict(zip(table.columns, row.cells, strict=True)) for row in table.rows()]
@@ -70,7 +58,7 @@ def numbers(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, table: Path, tmp_path: Path) -> None:
+def test_a_cut_file_of_any_format_goes_on(name: str, model: Path, table: Path, tmp_path: Path) -> None:
     need(name)
     out = tmp_path / name
 
@@ -88,7 +76,7 @@ def test_a_cut_file_of_any_format_goes_on(name: str, net: Any, model: Path, tabl
     found = numbers(out)
     assert found.shape == (31, done.width)
     assert np.isnan(found[-1]).all()
-    np.testing.assert_allclose(found[:-1], net.transform(SMILES), rtol=1e-5)
+    np.testing.assert_allclose(found[:-1], ccn.CCNRegressor.load(model).transform(SMILES), rtol=1e-5)
 
 
 def test_other_formats_are_refused(model: Path, table: Path, tmp_path: Path) -> None:

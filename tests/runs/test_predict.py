@@ -13,24 +13,16 @@ from pathlib import Path
 
 import pytest
 
-import ccn
 from ccn.engine.cpu import compiling
 from ccn.errors import ConfigurationError, DataError, FileError
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.predict import Options, predict_file, source_of
+from tests.reading import csv_rows
 
 
 def _nothing(x: int) -> None:
     """Compiled anew where no code is kept."""
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
-    smiles = [f"{'C' * (1 + i // 2)}{'ON'[i % 2]}" for i in range(20)]
-    path: Path = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path_factory.mktemp("m") / "m.safetensors")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +122,7 @@ def test_smiles_instead_of_a_file(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     done = predict_file(model, ["CCO", "molecules", "CCN"], out, Options(processes=1))
     assert (done.rows, done.without) == (3, 1)
-    with out.open(newline="") as file:
-        found = list(csv.DictReader(file))
+    found = csv_rows(out)
     assert [row["smiles"] for row in found] == ["CCO", "molecules", "CCN"]
     assert [bool(row["reason"]) for row in found] == [False, True, False]
     for fact in ("no such file", "not a SMILES"):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import ccn
 from ccn.errors import ConfigurationError
 from ccn.runs.answers import Question
 from ccn.runs.predict import Options, predict_file
@@ -20,10 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.mark.slow
-def test_a_killed_worker_costs_its_chunk_only(tmp_path: Path) -> None:
-    smiles = [f"{'C' * (1 + i // 2)}{'ON'[i % 2]}" for i in range(20)]
-    net = ccn.CCNRegressor(epochs=1, order=1, levels=1, channels=4, features="element", random_state=0)
-    model = net.fit(smiles, [float(len(s)) for s in smiles]).save(tmp_path / "m.safetensors")
+def test_a_killed_worker_costs_its_chunk_only(model: Path, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("smiles\n" + "\n".join(f"{'C' * (i % 17)}{('O', 'N', 'C1')[i % 3]}" for i in range(600)) + "\n")
     predict_file(model, str(table), tmp_path / "here.csv", Options(processes=1, chunk=20))

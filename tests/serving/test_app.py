@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from ccn.runs.predict import Options, predict_file
+from tests.reading import csv_rows
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -31,8 +32,7 @@ def ask(client: Any, path: str, **asked: Any) -> Any:
 
 def test_predictions_are_those_of_the_command(client: Any, runs: dict[str, Path], table: Path, tmp_path: Path) -> None:
     predict_file(runs["network"], str(table), tmp_path / "out.csv", Options(processes=1), interval=0.5, domain=True)
-    with (tmp_path / "out.csv").open(newline="") as file:
-        expected = list(csv.DictReader(file))[:40]
+    expected = csv_rows(tmp_path / "out.csv")[:40]
     rows = ask(client, "/predict", molecules=[r["smiles"] for r in expected], interval=0.5, domain=True).json()["rows"]
     for row, line in zip(rows, expected, strict=True):
         for name in ("size_pred", "size_low", "oxygens_high", "distance"):

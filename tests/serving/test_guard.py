@@ -35,6 +35,7 @@ def client(token: str | None = None, loopback: bool = True, base: str = "http://
         ("localhost:8000", 200),
         ("[::1]:8000", 200),
         ("evil.example", 403),
+        ("127.evil.example", 403),
         ("", 403),
         ("[", 403),
     ],

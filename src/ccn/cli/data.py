@@ -52,20 +52,17 @@ def list_(*, compute: Flag = False, markdown: Flag = False, json: Json = False) 
     head = ["data set", "graphs", "classes or targets", "vertices", "edges", "origin", "licence", "at hand"]
     cells = []
     for r in rows:
-        sizes = [f"{r['mean_vertices']:.2f}", f"{r['mean_edges']:.2f}"]
+        s = statistics[r["name"]]
+        to_learn = _classes(s) or (s.targets[0] if len(s.targets) == 1 else f"{len(s.targets)} targets")
+        sizes = [f"{r['graphs']:,}", to_learn, f"{r['mean_vertices']:.2f}", f"{r['mean_edges']:.2f}"]
         at_hand = r["at_hand"] or ("no; can be fetched" if r["source"] else "no")
-        first = [r["name"], f"{r['graphs']:,}", _to_learn(statistics[r["name"]])]
-        cells.append([*first, *sizes, r["origin"], r["licence"], at_hand])
+        cells.append([r["name"], *sizes, r["origin"], r["licence"], at_hand])
     if markdown:  # without the last column, which depends on the machine
         from ccn.reports.markup import markdown as as_markdown
 
         print(as_markdown(head[:-1], [line[:-1] for line in cells], "lrlrrll"))
         return
     table("Data sets; vertices and edges are means", head, cells, {*head} - {"graphs", "vertices", "edges"})
-
-
-def _to_learn(s: Statistics) -> str:
-    return _classes(s) or (s.targets[0] if len(s.targets) == 1 else f"{len(s.targets)} targets")
 
 
 def _classes(s: Statistics) -> str:
@@ -214,19 +211,13 @@ def cliffs(
         write_atomically(output, cliffs_page(pairs, f"Activity cliffs of {name}", names, called).encode())
         print(printable(f"{len(pairs)} pairs of {found.name}; written to {output}"))
         return
-    rows = [
-        [
-            f"{p.similarity:.2f}",
-            *(x for i, s, y in zip(p.rows, p.smiles, p.values, strict=True) for x in (called(i), s, _value(y, names))),
-        ]
-        for p in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        rows.append([f"{pair.similarity:.2f}"])
+        for i, smiles, y in zip(pair.rows, pair.smiles, pair.values, strict=True):
+            rows[-1] += [called(i), smiles, names[int(y)] if names else f"{y:.4g}"]
     head = ["similarity", "first", "", name, "second", "", name]
     table(f"Activity cliffs of {name}", head, rows, {"first", "second", ""})
-
-
-def _value(y: float, names: list[str]) -> str:
-    return names[int(y)] if names else f"{y:.4g}"
 
 
 def _targets(found: Dataset) -> list[dict[str, Any]]:

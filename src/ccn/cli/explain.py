@@ -111,10 +111,10 @@ def _show(card: Card) -> None:
 
 
 def _plain(card: Card) -> dict[str, Any]:
+    from ccn.runs.explain import terms
+
     e = card.explanation
-    names = ("target", "scale", "value", "prediction", "baseline", "residual", "whole")
-    made: dict[str, Any] = {"molecule": card.name, "smiles": e.smiles, **{n: getattr(e, n) for n in names}}
-    made |= {"atoms": e.atoms.tolist(), "bonds": e.bonds.tolist(), "ends": e.ends.tolist()}
+    made: dict[str, Any] = {"molecule": card.name, "smiles": e.smiles, **terms(e)}
     if e.pairs is not None:
         made["pairs"] = e.pairs.tolist()
     if card.others:

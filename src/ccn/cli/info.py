@@ -90,15 +90,13 @@ def _rows(found: Mapping[str, Any]) -> dict[str, str]:
 
 def _network(found: Mapping[str, Any]) -> dict[str, str]:
     learned = found["learned"]
-    recipe = str((learned.get("recipe") or {}).get("name", ""))
-    rows = {"members": _members(learned.get("members", "")), "recipe": recipe}
+    members = learned.get("members", "")  # the number of networks, or the methods of a stack
+    rows = {
+        "members": ", ".join(str(m["method"]) for m in members) if isinstance(members, list) else str(members),
+        "recipe": str((learned.get("recipe") or {}).get("name", "")),
+    }
     if "contractions" in (n := learned.get("options", {})):
         rows["network"] = (
             f"order {n['order']}, {n['levels']} levels, channels {n['channels']}, contractions {n['contractions']}"
         )
     return rows
-
-
-def _members(of: Any) -> str:
-    """The number of networks, or the methods of a stack."""
-    return ", ".join(str(m["method"]) for m in of) if isinstance(of, list) else str(of)

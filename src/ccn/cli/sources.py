@@ -21,23 +21,15 @@ else:
 def read(source: str, flags: SourceFlags | None, **more: Any) -> Dataset:
     """The data set of a path or a name as these flags and further options of :func:`ccn.datasets.load` say."""
     from ccn.datasets import load, options_of
-    from ccn.runs.config import with_none
+    from ccn.runs.config import has_column, with_none
     from ccn.runs.data import ALL
 
     named = given(_SECTIONS, flags)
     features = named.get("features", {})
     options = {**named.get("data", {}), "features": features.pop("molecules", None), **more, **features}
     options = {key: value for key, value in with_none(source, options).items() if value is not None}
-    if tuple(options.get("target_columns", ())) == (ALL,) and not _has_column(source, ALL, options.get("sheet")):
+    if tuple(options.get("target_columns", ())) == (ALL,) and not has_column(source, ALL, options.get("sheet")):
         del options["target_columns"]
     if "target_columns" in options and "target_columns" not in options_of(source):
         options["targets"] = list(options.pop("target_columns"))
     return load(source, **options)
-
-
-def _has_column(source: str, name: str, sheet: str | None) -> bool:
-    """Whether a table has a column of this name; a named data set has no columns to name."""
-    from ccn.datasets import options_of
-    from ccn.datasets.tables import open_table
-
-    return "target_columns" in options_of(source) and name in open_table(source, sheet=sheet).columns

@@ -14,7 +14,7 @@ from typing import Any
 from ccn.errors import ConfigurationError
 from ccn.methods.registry import METHODS as _REGISTERED
 from ccn.paper.competitors import COMPETITORS
-from ccn.paper.protocols import FOLDS, PROTOCOLS, SPLITS
+from ccn.paper.protocols import FOLDS, PROTOCOLS
 from ccn.paper.records import METRICS, Key, Record, Status
 from ccn.paper.tasks import ADMET, CLIFFS, OURS, TASKS
 from ccn.version import __version__
@@ -25,7 +25,6 @@ __all__ = [
     "METHODS",
     "NETWORKS",
     "SEEDS",
-    "SPLITS",
     "TABLES",
     "WL_TESTS",
     "Cell",

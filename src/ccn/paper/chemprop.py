@@ -6,14 +6,14 @@ import csv
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ccn.errors import TrainingError
 from ccn.learning.task import Floats
+from ccn.reports.markup import csv_text
 
 __all__ = ["missing", "predict", "train", "versions"]
 
@@ -44,7 +44,7 @@ def train(folder: Path, smiles: Sequence[str], y: Floats, classification: bool, 
     """``chemprop train`` at its defaults, into ``folder``; it divides the rows itself."""
     kind = "classification" if classification else "regression"
     rows, seeds = folder / "train.csv", ("--data-seed", str(seed), "--pytorch-seed", str(seed))
-    _write(rows, ("smiles", "y"), zip(smiles, y.tolist(), strict=True))
+    rows.write_text(csv_text(("smiles", "y"), zip(smiles, y.tolist(), strict=True)), encoding="utf-8")
     _call("train", "--data-path", rows, "--task-type", kind, "--output-dir", folder / "out", *seeds)
 
 
@@ -56,19 +56,14 @@ def predict(folder: Path, smiles: Sequence[str], *words: str) -> Floats:
         smiles: of the molecules.
         words: further words of the command.
     """
-    asked, told = folder / "test.csv", folder / "predicted.csv"
-    _write(asked, ("smiles",), ((text,) for text in smiles))
-    _call("predict", "--test-path", asked, "--model-paths", folder / "out", "--preds-path", told, *words)
-    with told.open(encoding="utf-8", newline="") as file:
+    asked, predicted = folder / "test.csv", folder / "predicted.csv"
+    asked.write_text(csv_text(("smiles",), ((text,) for text in smiles)), encoding="utf-8")
+    _call("predict", "--test-path", asked, "--model-paths", folder / "out", "--preds-path", predicted, *words)
+    with predicted.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
     if len(rows) != len(smiles):
         raise TrainingError(f"chemprop predicted {len(rows)} of {len(smiles)} rows; see that it runs by itself")
     return np.array([float(row[-1]) for row in rows])
-
-
-def _write(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([head, *rows])
 
 
 def _call(*words: str | Path) -> None:

@@ -14,9 +14,8 @@ import numpy as np
 
 from ccn.errors import DataError
 from ccn.learning.task import Floats
-from ccn.methods.registry import METHODS
 from ccn.paper import chemprop
-from ccn.paper.tasks import OURS, Task
+from ccn.paper.tasks import Task
 
 __all__ = ["COMPETITORS", "Competitor", "missing"]
 
@@ -43,14 +42,11 @@ class Competitor:
 
 
 def missing(method: str) -> str:
-    """Why a method of ours or a competitor cannot run here; empty where it can."""
-    if method in COMPETITORS:
-        return COMPETITORS[method].missing()
-    known = method not in OURS or OURS[method].method in METHODS
-    return "" if known else f"this version has no method {OURS[method].method}"
+    """Why a competitor cannot run here; empty where it can, and for methods of ours."""
+    return COMPETITORS[method].missing() if method in COMPETITORS else ""
 
 
-def _features(smiles: Iterable[str], *kinds: Callable[[Any], Sequence[float]]) -> Floats:
+def _features(smiles: Iterable[str], *kinds: Callable[[Any], Sequence[float] | Floats]) -> Floats:
     """(molecules, columns) the features of these kinds, one beside another."""
     from rdkit import Chem, rdBase
 
@@ -72,14 +68,13 @@ def _morgan(mol: Any) -> Sequence[float]:
     return counts
 
 
-def _avalon(mol: Any) -> Sequence[float]:
+def _avalon(mol: Any) -> Floats:
     from rdkit.Avalon.pyAvalonTools import GetAvalonCountFP
+    from rdkit.DataStructs import ConvertToNumpyArray
 
-    counts = GetAvalonCountFP(mol, nBits=_BITS)
     row = np.zeros(_BITS)
-    for place, count in counts.GetNonzeroElements().items():
-        row[place] = count
-    return row.tolist()
+    ConvertToNumpyArray(GetAvalonCountFP(mol, nBits=_BITS), row)
+    return row
 
 
 def _erg(mol: Any) -> Sequence[float]:
@@ -96,11 +91,6 @@ def _descriptors(mol: Any) -> Sequence[float]:
     return list(calculate(mol, missingVal=float("nan"), silent=True).values())
 
 
-def _finite(x: Floats) -> Floats:
-    """Without what does not fit into single precision, in which scikit-learn's trees read."""
-    return np.clip(np.nan_to_num(x), -1e30, 1e30)
-
-
 def _threads() -> int:
     import torch
 
@@ -110,8 +100,12 @@ def _threads() -> int:
 def _of_sklearn(model: Callable[[bool, int], Any]) -> Callable[..., Floats]:
     """A competitor from an estimator that reads Morgan counts and descriptors, made of ``classification``, ``seed``."""
 
+    def features(smiles: Sequence[str]) -> Floats:
+        # Without what does not fit into single precision, in which scikit-learn's trees read.
+        return np.clip(np.nan_to_num(_features(smiles, _morgan, _descriptors)), -1e30, 1e30)
+
     def predict(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, seed: int) -> Floats:
-        x, asked = (_finite(_features(smiles, _morgan, _descriptors)) for smiles in (train, test))
+        x, asked = features(train), features(test)
         fitted = model(task.classification, seed).fit(x, y)
         found: Floats = fitted.predict_proba(asked)[:, 1] if task.classification else fitted.predict(asked)
         return found
@@ -157,10 +151,6 @@ def _chemprop(train: Sequence[str], y: Floats, test: Sequence[str], task: Task, 
         return chemprop.predict(Path(folder), test)
 
 
-def _no_catboost() -> str:
-    return "" if importlib.util.find_spec("catboost") else "it needs CatBoost: pip install 'ccn[admet]'"
-
-
 def _versions(*packages: str) -> Callable[[], Mapping[str, str]]:
     return lambda: {name: importlib.metadata.version(name) for name in packages}
 
@@ -175,7 +165,7 @@ COMPETITORS: dict[str, Competitor] = {
         _maplight,
         _versions("catboost", "rdkit"),
         {"features": f"{_COUNTS}, Avalon counts (1,024 columns), ErG", "random_strength": 2},
-        _no_catboost,
+        lambda: "" if importlib.util.find_spec("catboost") else "it needs CatBoost: pip install 'ccn[admet]'",
     ),
     "chemprop": Competitor(_chemprop, chemprop.versions, missing=chemprop.missing),
 }

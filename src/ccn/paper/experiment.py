@@ -18,12 +18,10 @@ from typing import Any
 import numpy as np
 
 from ccn.datasets import Dataset
-from ccn.errors import DataError, FileError
+from ccn.errors import FileError
 from ccn.estimators import CCNClassifier, CCNRegressor
-from ccn.expressivity.alike import error_floors
+from ccn.expressivity.alike import alike, error_floors
 from ccn.files import cache_folder, digest
-from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
 from ccn.learning.examples import Examples
 from ccn.learning.model import Model
 from ccn.learning.plain import plain
@@ -37,10 +35,10 @@ from ccn.paper.cells import FLOOR, Cell
 from ccn.paper.competitors import COMPETITORS
 from ccn.paper.protocols import MOLECULES, PROTOCOLS
 from ccn.paper.records import Record
-from ccn.paper.tasks import OURS, TASKS, Parts, Task, measure, read_task
+from ccn.paper.tasks import TASKS, Parts, Task, measure, read_task
 from ccn.training.execution import Execution
 
-__all__ = ["KERNEL_ROWS", "SETTINGS", "classes", "floor", "run_cell"]
+__all__ = ["KERNEL_ROWS", "SETTINGS", "floor", "run_cell"]
 
 KERNEL_ROWS = {"HCEP": 10_000, "QM9": 5_000}
 """Training rows of kernel methods. With twice as many, the Gram matrices of a grid and the computation of one of them
@@ -58,7 +56,6 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
 
 _TRAINING_ROWS = 5000
 """Training rows of HCEP on which errors are measured too, as in a draft of the paper."""
-_FIRST = 3  # atomic number of the first label: hydrogens and dummies are special to RDKit
 
 
 def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
@@ -76,7 +73,7 @@ def run_cell(cell: Cell, began: Callable[[], None] = lambda: None) -> Record:
         began()
         start = time.monotonic()
         details = floor(data)
-        test = sum(m / s for m, s in zip(details["mae"], details["scale"], strict=True)) / len(details["mae"])
+        test = float(np.mean(np.divide(details["mae"], details["scale"])))
         return cell.record("done", time.monotonic() - start, test=test, config={}, details=details)
     return _learn(cell, began)
 
@@ -142,17 +139,16 @@ def _task(cell: Cell, began: Callable[[], None]) -> Record:
 
 def _estimate(cell: Cell, task: Task, parts: Parts) -> tuple[Floats, dict[str, Any]]:
     """Predictions of a method of ours, which draws what it validates with from the training rows, as the test was."""
-    ours = OURS[cell.method]
-    options = {**ours.options, **cell.options}
+    options = dict(cell.options)
     kind = CCNClassifier if task.classification else CCNRegressor
-    made = kind(method=ours.method, options=options or None, random_state=cell.seed)
+    made = kind(method=cell.method, options=options or None, random_state=cell.seed)
     y = parts.y.astype(np.int64) if task.classification else parts.y
     made.fit(parts.train, y, groups=task.groups)
     if task.classification:
         predicted = made.predict_proba(parts.test)[:, made.classes_.tolist().index(1)]
     else:
         predicted = made.predict(parts.test)
-    return np.asarray(predicted), {"method": ours.method, "options": options, "chosen": made.chosen_}
+    return np.asarray(predicted), {"method": cell.method, "options": options, "chosen": made.chosen_}
 
 
 def _fit(method: Method, examples: Examples, folder: Path) -> tuple[Model, Outcome]:
@@ -183,9 +179,8 @@ def _validation(metric: str, model: Model, scale: Floats) -> float:
     if metric == "accuracy":
         return float(measured["accuracy"])
     targets = model.task.targets
-    mae = [measured["mae"]] if len(targets) == 1 else [measured[f"mae[{t}]"] for t in targets]
-    units = scale.tolist() if metric == "scaled mae" else [1.0] * len(mae)
-    return float(sum(e / s for e, s in zip(mae, units, strict=True)) / len(mae))
+    mae = np.array([measured["mae"]] if len(targets) == 1 else [measured[f"mae[{t}]"] for t in targets])
+    return float((mae / scale if metric == "scaled mae" else mae).mean())
 
 
 def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, float], dict[str, Any]]:
@@ -203,43 +198,16 @@ def _figures(model: Model, part: Dataset, scale: Floats) -> tuple[dict[str, floa
     }
 
 
-def classes(graphs: Pack) -> Int:
-    """(graphs,) integers, equal for graphs that are isomorphic with their vertex features; without edge features."""
-    from rdkit import Chem
-
-    _, labels = np.unique(graphs.features, axis=0, return_inverse=True)
-    elements = (_FIRST + labels.reshape(-1)).tolist()
-    if max(elements, default=0) > 118:
-        raise DataError(f"{max(elements) - _FIRST + 1} distinct vertex labels are too many to compare graphs by")
-    arrays = graphs.arrays
-    row, column = arrays["row"].tolist(), arrays["column"].tolist()
-    vertex, entry = arrays["vertex_start"].tolist(), arrays["entry_start"].tolist()
-    numbers: dict[str, int] = {}
-    found = np.empty(len(graphs), dtype=np.int64)
-    for i, g in enumerate(graphs.chosen.tolist()):
-        mol = Chem.RWMol()
-        for element in elements[vertex[g] : vertex[g + 1]]:
-            atom = Chem.Atom(element)
-            atom.SetNoImplicit(True)
-            mol.AddAtom(atom)
-        for u, v in zip(row[entry[g] : entry[g + 1]], column[entry[g] : entry[g + 1]], strict=True):
-            if u < v:
-                mol.AddBond(u, v, Chem.BondType.SINGLE)
-        mol.UpdatePropertyCache(strict=False)
-        found[i] = numbers.setdefault(Chem.MolToSmiles(mol), len(numbers))
-    return found
-
-
 def floor(data: Dataset) -> dict[str, Any]:
     """The least errors of any function of the graphs and vertex features, over all graphs of a regression.
 
-    Such a function gives one value to all molecules with the same labelled skeleton
-    (:func:`ccn.expressivity.error_floors`).
+    Such a function gives one value to all graphs that are isomorphic with their vertex features
+    (:func:`ccn.expressivity.error_floors`); features of edges are left out.
 
     Returns the ``details`` of a record: ``targets``, ``mae`` and ``rmse`` per target in its unit, ``scale`` (the
     standard deviation of the target), and the number of distinct graphs.
     """
-    group = classes(data.pack)
+    group = alike(data.pack.without_edge_features(), orders=()).same
     mae, rmse = zip(*(error_floors(group, y) for y in data.targets.T), strict=True)
     errors = {"mae": list(mae), "rmse": list(rmse), "scale": data.targets.std(axis=0).tolist()}
     return {"targets": list(data.target_names), **errors, "graphs": len(np.unique(group))}

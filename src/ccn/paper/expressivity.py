@@ -15,7 +15,7 @@ mixed names stands for a multiset. Weights and features of edges are ignored by 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Any
@@ -55,12 +55,9 @@ def run(dataset: str, method: str) -> dict[str, Any]:
     if method not in (*WL_TESTS, *NETWORKS):
         raise ConfigurationError(f"method={method!r}: choose one of {', '.join((*WL_TESTS, *NETWORKS))}")
     graphs, chosen = pairs(dataset)
-    if method == "1-WL":
-        of = message_passing(Pack.of(graphs))
+    if method in WL_TESTS:
+        of: Any = message_passing(Pack.of(graphs)) if method == "1-WL" else [wl_3(g).tobytes() for g in graphs]
         return _details(chosen, Told({(i, j): 0 for i, j in chosen if of[i] != of[j]}, []))
-    if method == "3-WL":
-        colours = [wl_3(g) for g in graphs]
-        return _details(chosen, Told({(i, j): 0 for i, j in chosen if not np.array_equal(colours[i], colours[j])}, []))
     orders, levels = NETWORKS[method]
     found = Told({}, [])
     for order in orders:
@@ -110,22 +107,15 @@ def told_apart(graphs: Sequence[Graph], pairs: Pairs, order: int, levels: int | 
 def wl_3(g: Graph) -> Names:
     """(n * n,) the stable colours of the pairs of vertices, sorted: equal for two graphs unless 3-WL tells them apart.
 
-    A pair begins with the labels of its vertices, whether they are equal and whether they are adjacent.
+    A pair begins with the labels of its vertices, whether they are equal and whether they are adjacent. The colours are
+    those of the round after the first that splits no class: graphs that agree there agree in every further round.
     """
     label, a = row_names(g.features.numpy()), g.adjacency().numpy() != 0
-    start = name(label[:, None], label[None, :], np.eye(g.n, dtype=np.uint64), a.astype(np.uint64))
-    return _stable(start, lambda c: name(c, mix(name(c[:, :, None], c[None, :, :])).sum(1, dtype=np.uint64)))
-
-
-def _stable(colour: Names, refine: Callable[[Names], Names]) -> Names:
-    """The sorted colours of the round after the first that splits no class.
-
-    Two graphs whose colours agree in that round agree in every further one, since both are stable there.
-    """
-    classes = 0
-    while (found := len(np.unique(colour))) > classes:
-        classes, colour = found, refine(colour)
-    out: Names = np.sort(colour, axis=None)
+    c = name(label[:, None], label[None, :], np.eye(g.n, dtype=np.uint64), a.astype(np.uint64))
+    count = 0
+    while (found := len(np.unique(c))) > count:
+        count, c = found, name(c, mix(name(c[:, :, None], c[None, :, :])).sum(1, dtype=np.uint64))
+    out: Names = np.sort(c, axis=None)
     return out
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ccn.files import write_figure
 from ccn.graphs.graph import Graph
 from ccn.models import CCN
+from ccn.reports.figures import new_figure
 from ccn.schemes.drawing import COLOURS, node_places, parts_on_graph
 from ccn.schemes.generators import Neighbourhoods
 from ccn.schemes.scheme import Scheme
@@ -37,18 +38,12 @@ _APART = (
 )
 
 
-def _figure(height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(9.0, height), layout="constrained")
-
-
 def _numbered(n: int, sigma: Sequence[int] | None = None) -> list[str]:
     return [str(1 + (i if sigma is None else sigma[i])) for i in range(n)]
 
 
 def _objects() -> Any:
-    figure = _figure(2.6)
+    figure = new_figure((9.0, 2.6))
     graph = Graph(_EDGES, n=6)
     panels = figure.subplots(1, 4, width_ratios=(1.3, 1, 1.3, 1))
     for k, sigma in enumerate((tuple(range(6)), _SIGMA)):
@@ -84,7 +79,7 @@ def _bijection() -> Any:
 
     graph, scheme = Graph(_EDGES, n=6), Neighbourhoods(levels=1)
     schemes = scheme(graph), scheme(graph.permute(_SIGMA))
-    figure = _figure(4.0)
+    figure = new_figure((9.0, 4.0))
     panel = figure.add_subplot()
     places = [{i: (x + 8 * k, 1.6 * y) for i, (x, y) in node_places(s).items()} for k, s in enumerate(schemes)]
     pairs = node_bijection(*schemes, _SIGMA)
@@ -118,7 +113,7 @@ def _seen(graph: Graph, order: int) -> float:
 
 
 def _fields() -> Any:
-    figure = _figure(5.2)
+    figure = new_figure((9.0, 5.2))
     panels = figure.subplots(2, 3)
     for row, (edges, at) in zip(panels, (_SHARED, _APART), strict=True):
         graph, scheme = Graph(edges, n=len(at)), Neighbourhoods(levels=2)
@@ -130,14 +125,8 @@ def _fields() -> Any:
             parts_on_graph(panel, graph, np.array(at, dtype=np.float64), _numbered(n), parts[level])
             panel.set_title(titles[level], fontsize=9)
             panel.margins(0.12)
-        row[2].text(
-            0.5,
-            -0.04,
-            f"vertex 1: order 0 {f0:.4f}, order 1 {f1:.4f}",
-            transform=row[2].transAxes,
-            ha="center",
-            fontsize=8,
-        )
+        said, below = f"vertex 1: order 0 {f0:.4f}, order 1 {f1:.4f}", row[2].transAxes
+        row[2].text(0.5, -0.04, said, transform=below, ha="center", fontsize=8)
     return figure
 
 
@@ -152,7 +141,7 @@ def _steering() -> Any:
     image[2:7, 2] = image[6, 2:6] = 1  # an L
     across = np.array([[-1.0, -1, -1], [2, 2, 2], [-1, -1, -1]])
     filters = {"horizontal": across, "vertical": across.T}
-    figure = _figure(5.6)
+    figure = new_figure((9.0, 5.6))
     panels = figure.subplots(2, 3)
     maps = []
     for row, x, name in zip(panels, (image, np.rot90(image)), ("the image", "turned by 90 degrees"), strict=True):

@@ -11,6 +11,7 @@ from typing import Any
 from ccn.errors import DataError, FileError
 from ccn.files import write_figure
 from ccn.paper.comparison import MISSING, Table
+from ccn.reports.figures import new_figure
 from ccn.reports.markup import Bold, csv_text, latex, latex_escaped, markdown
 
 __all__ = ["as_csv", "as_latex", "as_markdown", "draw", "embed"]
@@ -72,27 +73,18 @@ def embed(page: str, tables: Iterable[Table], where: str) -> str:
 
 def draw(table: Table, path: Path) -> Path:
     """Write a PNG: a panel per item, a dot for each of our figures, a ring for the paper's, and deviations as bars."""
-    from matplotlib.figure import Figure as Canvas
-
     if not table.methods:
         raise DataError(f"{table.name}: there is no record to draw; run {table.command} first")
     columns = min(5, len(table.items))
     rows = -(-len(table.items) // columns)
-    canvas = Canvas(figsize=(2.2 + 2.3 * columns, 0.9 + rows * (0.7 + 0.2 * len(table.methods))), layout="constrained")
+    canvas = new_figure((2.2 + 2.3 * columns, 0.9 + rows * (0.7 + 0.2 * len(table.methods))))
     axes = canvas.subplots(rows, columns, sharey=True, squeeze=False).ravel()
     for axis, item in zip(axes, table.items, strict=False):
         figures = [table.figures[item, method] for method in table.methods]
         _dots(axis, [(f.mean, f.deviation) for f in figures], "ours", color="tab:blue", shift=0.12)
         if any(f.quoted for f in table.figures.values()):
             quoted = [(None, None) if f.quoted is None else (f.quoted.value, f.quoted.deviation) for f in figures]
-            _dots(
-                axis,
-                quoted,
-                table.source,
-                color="tab:orange",
-                shift=-0.12,
-                markerfacecolor="white",
-            )
+            _dots(axis, quoted, table.source, color="tab:orange", shift=-0.12, markerfacecolor="white")
         axis.set_title(table.label(item), fontsize=9)
         axis.set_yticks(range(len(table.methods)), [table.label(m) for m in table.methods], fontsize=8)
         axis.tick_params(axis="x", labelsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -64,15 +65,14 @@ def fewer_rows(records: Sequence[Record], methods: Sequence[str]) -> tuple[dict[
 
 def looks(history: Iterable[Record]) -> list[str]:
     """How often test parts that are fixed were looked at, by day and version, also by cells that were run again."""
-    counted: dict[tuple[str, str], dict[str, int]] = {}
+    counted: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for r in history:
         if r.status == "done":
-            of = counted.setdefault((r.details["date"], r.version), {})
-            of[r.method] = of.get(r.method, 0) + 1
+            counted[r.details["date"], r.version][r.method] += 1
     return [
-        f"Looks at the test parts on {day}, ccn {version}: {sum(of.values())} cells "
-        f"({', '.join(f'{method} {count}' for method, count in of.items())})."
-        for (day, version), of in sorted(counted.items())
+        f"Looks at the test parts on {day}, ccn {version}: {counts.total()} cells "
+        f"({', '.join(f'{method} {count}' for method, count in counts.items())})."
+        for (day, version), counts in sorted(counted.items())
     ]
 
 

@@ -129,17 +129,16 @@ def _checks(record: Record) -> dict[str, bool]:
         "validation": record.validation is None or _number(record.validation),
         "test": record.test is None or _number(record.test),
         "status": record.status in get_args(Status),
-        "metric": record.metric in METRICS.values()
-        and METRICS.get(_key(str(record.dataset)), record.metric) == record.metric,
+        "metric": record.metric in METRICS.values() and _metric_of(str(record.dataset)) in (None, record.metric),
         "seconds": _number(record.seconds) and record.seconds >= 0,
         "config": _valid_config(record.config),
         "details": isinstance(record.details, dict) and (record.status != "done" or _valid_details(record)),
     }
 
 
-def _key(dataset: str) -> str:
-    """By which the metric of a data set is found: its own name, or that of its table."""
-    return dataset if dataset in TASKS else dataset.lower()
+def _metric_of(dataset: str) -> str | None:
+    """The metric of a task, or of a table that is called like its data set."""
+    return METRICS.get(dataset if dataset in TASKS else dataset.lower())
 
 
 def _valid_config(config: Any) -> bool:

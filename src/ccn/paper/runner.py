@@ -68,10 +68,9 @@ class Board:
         """The cells that are to do."""
         return [c for c in self.cells if self.state[c.key] == "to do"]
 
-    def counts(self, dataset: str | None = None, method: str | None = None) -> Counter[str]:
-        """How many cells are in each state, of all or of one data set or method."""
-        chosen = (c for c in self.cells if dataset in (None, c.dataset) and method in (None, c.method))
-        return Counter(self.state[c.key] for c in chosen)
+    def counts(self) -> Counter[str]:
+        """How many cells are in each state."""
+        return Counter(self.state[c.key] for c in self.cells)
 
     def ended(self, record: Record) -> None:
         """Take in the record of a cell that has ended."""

@@ -218,7 +218,7 @@ def _tasks(
                 yield ties if a == b else float(by((a, b)) == a)
 
     said = []
-    for rival in (m for m in made.methods if m not in OURS or OURS[m].method != m):
+    for rival in (m for m in made.methods if m not in OURS):
         wins = {m: list(better_on(m, rival, float(rival in references))) for m in made.methods if m in OURS}
         counts = [f"{m} on {sum(w):.0f} of {len(w)}" for m, w in wins.items() if w and m != rival]
         than = "At or past" if rival in references else "Better than"
@@ -229,17 +229,13 @@ def _tasks(
         made = _with_row(made, "mean", means)
     beaten = {m: sum(sum(better_on(other, m, 0.5)) for other in whole if other != m) for m in whole}
     made = _with_row(made, "mean rank", {m: 1 + count / len(better) for m, count in beaten.items()})
-    minutes = {
-        m: sum(fmean(_minutes(r) for r in of[item] if (r.method, r.status) == (m, "done")) for item in better)
-        for m in whole
-    }
-    made = _with_row(made, "processor minutes, all tasks", minutes)
+    made = _with_row(made, "processor minutes, all tasks", {m: sum(_minutes(of[i], m) for i in better) for m in whole})
     return replace(made, notes=(*made.notes, *said))
 
 
-def _minutes(r: Record) -> float:
-    seconds: float = r.details["processor_seconds"]
-    return seconds / 60
+def _minutes(records: Sequence[Record], method: str) -> float:
+    """Of processor time, in the mean over the cells of a method."""
+    return fmean(r.details["processor_seconds"] / 60 for r in records if (r.method, r.status) == (method, "done"))
 
 
 def _with_row(made: Table, item: str, values: Mapping[str, float]) -> Table:
@@ -275,16 +271,12 @@ NAMES = tuple(_TABLES)
 """The tables."""
 
 
-def _nothing(method: str, item: str) -> None:
-    """The paper's figure, where it has none."""
-
-
 def _filled(
     empty: Table,
     records: Mapping[str, Sequence[Record]],
     values: Callable[[Record], Mapping[str, float]],
     better: Better | Mapping[str, Better],
-    quoted: Callable[[str, str], Quoted | None] = _nothing,
+    quoted: Callable[[str, str], Quoted | None] = lambda method, item: None,
     splits: int | Mapping[str, int] = 1,
     **how: Any,
 ) -> Table:

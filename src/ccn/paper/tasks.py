@@ -5,9 +5,8 @@ A method learns from the training rows, of which it may put some aside for its c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from ccn.errors import DataError
 from ccn.learning.metrics import metrics
 from ccn.learning.task import Floats, make_task
 
-__all__ = ["ADMET", "CLIFFS", "CLIFF_RMSE", "OURS", "TASKS", "Ours", "Parts", "Task", "measure", "read_task"]
+__all__ = ["ADMET", "CLIFFS", "CLIFF_RMSE", "OURS", "TASKS", "Parts", "Task", "measure", "read_task"]
 
 CLIFF_RMSE = "cliff_rmse"
 """The root mean squared error over the test rows that are part of an activity cliff."""
@@ -109,24 +108,9 @@ TASKS = {
 """All tasks by name."""
 
 
-@dataclass(frozen=True)
-class Ours:
-    """A method of the registry as it takes part: its name there, and options that differ from its defaults."""
-
-    method: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-OURS: dict[str, Ours] = {
-    "auto": Ours("auto"),
-    "trees": Ours("trees"),
-    "gp": Ours("gp"),
-    "ccn-2-default": Ours("ccn-2-default"),
-    "ccn-2-kernel": Ours("ccn-2-kernel"),
-}
-"""Our methods by their names in the tables: the stack, then methods alone.
-
-Trees are what is left of the stack without its covariant members.
+OURS = ("auto", "trees", "gp", "ccn-2-default", "ccn-2-kernel")
+"""Our methods in the order of the tables: the stack, then methods alone; trees are the stack without its covariant
+members.
 """
 
 

@@ -7,7 +7,7 @@ A section is a title and blocks. A block is HTML (:class:`markupsafe.Markup`; wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,13 +56,6 @@ class Fact:
     note: str = ""
 
 
-@dataclass(frozen=True)
-class _Made:
-    title: str
-    key: str
-    html: Markup = field(repr=False)
-
-
 def paragraph(text: str, **values: Any) -> Markup:
     """A paragraph; values are put where the text names them, and are escaped as all of it is.
 
@@ -92,17 +85,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, scr
     """
 
     def line(tag: str, cells: Sequence[Any]) -> Markup:
-        made = [Markup("<{0}{1}>{2}</{0}>").format(tag, _aligned(i >= left), cell) for i, cell in enumerate(cells)]
+        right = Markup(' class="n"')
+        made = [Markup("<{0}{1}>{2}</{0}>").format(tag, right * (i >= left), cell) for i, cell in enumerate(cells)]
         return Markup("<tr>{}</tr>").format(Markup("").join(made))
 
     top = Markup("<thead>{}</thead>").format(line("th", head)) if any(head) else Markup("")
     body = Markup("<tbody>{}</tbody>").format(Markup("").join(line("td", row) for row in rows))
     made = Markup("<table>{}{}</table>").format(top, body)
     return Markup('<div class="wide" tabindex="0">{}</div>').format(made) if scroll else made
-
-
-def _aligned(right: bool) -> Markup:
-    return Markup(' class="n"') if right else Markup("")
 
 
 def tiles(made: Sequence[tuple[Markup, Sequence[Any]]]) -> Markup:
@@ -140,9 +130,8 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     where = FileSystemLoader(Path(__file__).parent)
-    return Environment(loader=where, autoescape=True, undefined=StrictUndefined, trim_blocks=True).get_template(
-        "page.html"
-    )
+    made = Environment(loader=where, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return made.get_template("page.html")
 
 
 def render(
@@ -173,9 +162,9 @@ def render(
         two = Markup(" two" if len(block) in (2, 4) else "")  # in threes the fourth would stand alone
         return Markup('<div class="plots{}">{}</div>').format(two, Markup("").join(map(html, block)))
 
-    made = [_Made(s.title, f"s{i}", Markup("\n").join(map(html, s.blocks))) for i, s in enumerate(sections, 1)]
-    return str(
-        _template().render(
-            title=title, lead=lead, facts=facts, sections=made, script=Markup(script), version=__version__
-        )
-    )
+    made = [
+        {"title": s.title, "key": f"s{i}", "html": Markup("\n").join(map(html, s.blocks))}
+        for i, s in enumerate(sections, 1)
+    ]
+    shown = {"title": title, "lead": lead, "facts": facts, "sections": made, "script": Markup(script)}
+    return str(_template().render(shown, version=__version__))

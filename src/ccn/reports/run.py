@@ -20,7 +20,7 @@ from ccn.learning.model_file import describe, load, with_measured_at_hand
 from ccn.learning.resampling import Interval, intervals
 from ccn.learning.task import Floats, Task
 
-__all__ = ["Run", "read_run"]
+__all__ = ["Run", "label", "read_run"]
 
 
 @dataclass(frozen=True)
@@ -93,30 +93,33 @@ class Run:
 
     def label(self, t: int) -> str:
         """A target with its unit."""
-        unit = self.unit(t)
-        return f"{self.task.targets[t]} ({unit})" if unit else self.task.targets[t]
+        return label(self.data, t)
 
     def unit(self, t: int) -> str:
         """The unit of a target, empty if it has none."""
-        units = self.data.get("units") or ()
-        return units[t] if t < len(units) else ""
+        return _unit(self.data, t)
 
     def title(self, i: int) -> str:
         """The name of a row that is predicted, or its number."""
         return self.names[i] if self.names and self.names[i] else f"row {self.rows[i]}"
 
     @cached_property
-    def similarity(self) -> Floats:
-        """(rows,) to the nearest training molecule, NaN where it was not measured."""
+    def nearest(self) -> Mapping[int, tuple[float, Mapping[str, Any]]]:
+        """The similarity to the nearest training molecule, and that molecule, by the number of the row."""
         found = {} if self.crossed else (self.data.get("similarity") or {}).get("test", {})
-        of = dict(zip(found.get("rows", ()), found.get("similarity", ()), strict=True))
-        return np.array([of.get(row, np.nan) for row in self.rows], dtype=np.float64)
+        near = zip(found.get("similarity", ()), found.get("nearest", ()), strict=True)
+        return dict(zip(found.get("rows", ()), near, strict=True))
 
-    @cached_property
-    def nearest(self) -> Mapping[int, Mapping[str, Any]]:
-        """The nearest training molecule of a row, by the number of the row."""
-        found = {} if self.crossed else (self.data.get("similarity") or {}).get("test", {})
-        return dict(zip(found.get("rows", ()), found.get("nearest", ()), strict=True))
+
+def _unit(d: Mapping[str, Any], t: int) -> str:
+    units = d.get("units") or ()
+    return str(units[t]) if t < len(units) else ""
+
+
+def label(d: Mapping[str, Any], t: int) -> str:
+    """A target of what :func:`ccn.datasets.findings.describe` found, with its unit."""
+    unit = _unit(d, t)
+    return f"{d['targets'][t]} ({unit})" if unit else str(d["targets"][t])
 
 
 def read_run(folder: Path) -> Run:
@@ -129,9 +132,11 @@ def read_run(folder: Path) -> Run:
         config = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
         metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
         data = json.loads((folder / "data.json").read_text(encoding="utf-8"))
-        history = _table(folder / "history.csv")
-        head, *lines = _lines(folder / "predictions.csv") or [[]]
-        predicted = _predictions(task, head, lines)
+        head, *rows = _lines(folder / "history.csv") or [[]]
+        history = [dict(zip(head, row, strict=True)) for row in rows]
+        tested = folder / "predictions.csv"  # not written where there is no test part
+        head, *rows = (tested.exists() and _lines(tested)) or [[]]
+        predicted = _predictions(task, head, rows)
     except FileNotFoundError as error:
         name = Path(error.filename or "").name
         raise FileError(
@@ -146,15 +151,8 @@ def read_run(folder: Path) -> Run:
 
 
 def _lines(path: Path) -> list[list[str]]:
-    if not path.exists() and path.name == "predictions.csv":
-        return []  # there is no test part
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.reader(file))
-
-
-def _table(path: Path) -> list[dict[str, str]]:
-    head, *rows = _lines(path) or [[]]
-    return [dict(zip(head, row, strict=True)) for row in rows]
 
 
 def _predictions(task: Task, head: Sequence[str], lines: Sequence[Sequence[str]]) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ccn.methods.method import Method
 
 __all__ = [
-    "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "hold_folder", "merged",
-    "read_config", "resolve", "to_dict", "to_toml", "with_none",
+    "RUN_SECTIONS", "Config", "Data", "Splitting", "begin_folder", "check_folder", "has_column", "hold_folder",
+    "merged", "read_config", "resolve", "to_dict", "to_toml", "with_none",
 ]  # fmt: skip
 
 _DEFAULT_METHOD = "auto"
@@ -64,14 +64,14 @@ class Data(Checked):
     split_column: str | None = setting(
         None, "Column that says train, val or test.", flags=("--split-column", "--splits-column")
     )
-    id_column: str | None = setting(None, "Column of identifiers, kept in predictions.csv.")
+    id_column: str | None = setting(None, "Column of identifiers, copied to predictions.csv.")
     extra_columns: tuple[str, ...] = setting(
-        (), "Columns of numbers that the model reads beside the molecule: pH,temperature.", commas=True
+        (), "Numeric columns that are inputs beside the molecule: pH,temperature.", commas=True
     )
     auxiliary: tuple[str, ...] = setting(
         (),
-        "Columns learned beside the target by networks, where that helps: logp,logd. Rows with these alone serve too; "
-        "they are not predicted, and predict needs none.",
+        "Auxiliary targets of networks, used where they help: logp,logd. Rows with these alone are used too; they are "
+        "not predicted, and predict does not need them.",
         commas=True,
     )
     sheet: str | None = setting(None, "Sheet of an .xlsx file, by its name; by default the first.")
@@ -83,7 +83,7 @@ class Data(Checked):
         None, "Atoms above which a molecule is dropped, by default 2000.", least=1, below=10_001
     )
     standardise: Standard | None = setting(
-        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; kept in the model."
+        None, "Standard form of molecules: cleanup, parent (no salts and charges) or tautomer; stored in the model."
     )
     replicates: Joining = setting(
         "keep", "Join rows of one molecule by the mean or median of each target, or keep them."
@@ -91,8 +91,8 @@ class Data(Checked):
     strict: bool = setting(False, "Stop at the first invalid row instead of dropping it.")
     share_training: bool = setting(
         False,
-        "Put the training molecules and their values into the model file, so that whoever has it sees the neighbours "
-        "of a prediction; else they lie beside it in training.csv.gz.",
+        "Store the training molecules and their values in the model file, so that everyone who has it sees the "
+        "neighbours of a prediction; otherwise they are beside it in training.csv.gz.",
     )
 
 
@@ -196,7 +196,7 @@ def resolve(
     left = method.chosen_fields() - seen
     if begun:
         _check_started(file["from"], begun, base, recipe, parts["data"])
-        how = {name: v for name, of in _KEPT.items() if (v := begun["inputs"].get(of))}
+        how = {name: v for name, of in _INHERITED.items() if (v := begun["inputs"].get(of))}
         parts["data"] = changed(parts["data"], "data", how)
         left = set()
     return Config(
@@ -212,7 +212,7 @@ def resolve(
     )
 
 
-_KEPT = {"standardise": "standardise", "max_atoms": "max_atoms", "extra_columns": "columns"}
+_INHERITED = {"standardise": "standardise", "max_atoms": "max_atoms", "extra_columns": "columns"}
 """Settings of the data that fine-tuning takes over, and what the inputs of a model call them."""
 
 
@@ -240,13 +240,12 @@ def _started(file: Mapping[str, Any], begun: Mapping[str, Any], method: Method) 
 def _check_started(start: str, begun: Mapping[str, Any], base: Recipe, recipe: Recipe, data: Data) -> None:
     """An error that names a setting that differs from that of the model to start from."""
     pairs = [
-        (f.name, getattr(getattr(base, section), f.name), getattr(getattr(recipe, section), f.name))
-        for section in ("network", "features")
-        for f in fields(getattr(base, section))
+        (f.name, getattr(old, f.name), getattr(new, f.name))
+        for old, new in ((base.network, recipe.network), (base.features, recipe.features))
+        for f in fields(old)
     ]
-    pairs += [
-        (name, plain(begun["inputs"].get(of)), plain(v)) for name, of in _KEPT.items() if (v := getattr(data, name))
-    ]
+    given = {name: plain(value) for name in _INHERITED if (value := getattr(data, name))}
+    pairs += [(name, plain(begun["inputs"].get(_INHERITED[name])), value) for name, value in given.items()]
     for name, old, new in pairs:
         if old != new:
             raise ConfigurationError(
@@ -286,19 +285,21 @@ def _check_features(features: Features) -> None:
             raise ConfigurationError(f"{name}={value!r}: {error}") from None
 
 
+def has_column(source: str, name: str, sheet: str | None = None) -> bool:
+    """Whether a source is a table with a column of this name; a named data set has no columns to name."""
+    from ccn.datasets import options_of
+    from ccn.datasets.tables import open_table
+
+    return "target_columns" in options_of(source) and name in open_table(source, sheet=sheet).columns
+
+
 def with_none(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of settings with None for ``none``, unless that is the name of a column of the source."""
-
-    def off(key: str, value: Any) -> bool:
-        return isinstance(value, str) and value == "none" and not (key.endswith("_column") and "none" in columns())
-
-    def columns() -> Sequence[str]:
-        from ccn.datasets import options_of
-        from ccn.datasets.tables import open_table
-
-        return open_table(source).columns if "target_columns" in options_of(source) else ()
-
-    return {key: None if off(key, value) else value for key, value in values.items()}
+    out = dict(values)
+    for key, value in values.items():
+        if isinstance(value, str) and value == "none" and not (key.endswith("_column") and has_column(source, "none")):
+            out[key] = None
+    return out
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,16 +43,12 @@ def evaluate_on(
     options, inputs = options_of(source), model.inputs
     if "features" in options and inputs.molecules is None:
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
-    kind = "regression" if model.task.kind == "regression" else "classification"
-    how: dict[str, Any] = {
-        "smiles_column": smiles_column,
-        "extra_columns": inputs.columns or None,
-        "sheet": sheet,
-        "task": kind if "target_columns" in options else None,
-    }
+    how: dict[str, Any] = {"smiles_column": smiles_column, "sheet": sheet, "standardise": inputs.standardise}
+    how["extra_columns"] = inputs.columns or None
+    if "target_columns" in options:
+        how["task"] = "regression" if model.task.kind == "regression" else "classification"
     if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
         how["max_atoms"] = inputs.max_atoms
-    how["standardise"] = inputs.standardise
     data = read_source(source, names, (inputs.molecules, inputs.hydrogens), strict=strict, **how)
     known = _known(model, data)
     if data.per != model.task.per:

@@ -12,7 +12,7 @@ import numpy as np
 from ccn.engine.cpu.compiling import when_compiling
 from ccn.errors import ConfigurationError, DataError
 from ccn.explain.drawing import molecule
-from ccn.explain.explanation import Explanation, Output, explain_graphs, molecule_of, output_of
+from ccn.explain.explanation import Explanation, explain_graphs, molecule_of, output_of
 from ccn.explain.neighbours import Other, counterfactuals
 from ccn.explain.network import contraction_shares, every_field, receptive_fields
 from ccn.explain.place import places
@@ -21,10 +21,10 @@ from ccn.graphs.pack import Pack
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.progress import log
-from ccn.runs.predict import Source, schema_of, source_table
+from ccn.runs.predict import Source, opened
 from ccn.training.execution import torch_device
 
-__all__ = ["Asked", "Explained", "explain_rows", "explain_source"]
+__all__ = ["Asked", "Explained", "explain_rows", "explain_source", "terms"]
 
 _NEIGHBOURS = 2  # of a molecule on a page
 _FEW = 20  # molecules up to which a page has them
@@ -63,6 +63,13 @@ class Explained:
     faults: list[tuple[int, str]]
 
 
+def terms(e: Explanation) -> dict[str, Any]:
+    """The terms of an explanation as plain data; ``ends`` are the atoms of each bond."""
+    names = ("target", "scale", "value", "prediction", "baseline", "residual", "whole")
+    arrays = {"atoms": e.atoms.tolist(), "bonds": e.bonds.tolist(), "ends": e.ends.tolist()}
+    return {**{name: getattr(e, name) for name in names}, **arrays}
+
+
 def explain_source(
     model_at: str | Path,
     source: Source,
@@ -93,15 +100,12 @@ def explain_source(
         names, texts, numbers, unread = _rows(model, source, smiles_column, sheet)
         page = output is not None and output.suffix.lower() == ".html"
         found = explain_rows(model, names, texts, numbers, asked, page=page)
-    found = replace(found, faults=[(i, unread.get(i, why)) for i, why in found.faults])
-    cards = found.cards
+    faults, cards = [(i, unread.get(i, why)) for i, why in found.faults], found.cards
     if not cards:
-        raise DataError(
-            f"there is nothing to explain; the first row: {found.faults[0][1] if found.faults else 'there is none'}"
-        )
+        raise DataError(f"there is nothing to explain; the first row: {faults[0][1] if faults else 'there is none'}")
     if output is not None:
         write(cards, output, f"Why {cards[0].explanation.target.partition(' = ')[0]}?", _about(model, cards))
-    return found
+    return Explained(cards, faults)
 
 
 def explain_rows(
@@ -127,11 +131,10 @@ def explain_rows(
     cards = _with_neighbours(model, cards, asked, page=page)
     if page:
         cards = _with_places(model, graphs, cards, smiles=[texts[i] for i in good], target=asked.target)
-    fields = [every_field(model, graphs.select([i])) if asked.fields else [] for i in range(len(cards))]
-    cards = [
-        replace(c, extras=_extras(model, graphs.select([i]), c, asked), fields=of)
-        for i, (c, of) in enumerate(zip(cards, fields, strict=True))
-    ]
+    for i, card in enumerate(cards):
+        graph = graphs.select([i])
+        fields = every_field(model, graph) if asked.fields else []
+        cards[i] = replace(card, extras=_extras(model, graph, card, asked), fields=fields)
     return Explained(cards, bad)
 
 
@@ -139,23 +142,15 @@ def _rows(
     model: Model, source: Source, smiles_column: str | None, sheet: str | None
 ) -> tuple[list[str], list[str], Any, dict[int, str]]:
     """Names and texts of all rows, the numbers that the model reads beside, and faults of the table by row."""
-    if model.inputs.columns and not isinstance(source, str):
-        raise model.inputs.without_columns()
-    with source_table(source, model.inputs.molecules is None, sheet) as read:
-        schema = schema_of(read, model, smiles_column)
-        place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
-        called = None if schema.id is None else read.columns.index(schema.id)
-        rows = [row for chunk in read.chunks() for row in chunk]
-    texts = ["" if row.fault else row.cells[place].strip() for row in rows]
+    with opened(source, model, smiles_column=smiles_column, sheet=sheet) as read:
+        rows = [row for chunk in read.table.chunks() for row in chunk]
+    texts, numbers = read.texts(rows)
     molecules = model.inputs.molecules is not None
     names = [
-        (row.cells[called] if called is not None and not row.fault else "") or (text if molecules else f"graph {i}")
+        (row.cells[read.id] if read.id is not None and not row.fault else "") or (text if molecules else f"graph {i}")
         for i, (row, text) in enumerate(zip(rows, texts, strict=True))
     ]
-    numbers = None
-    if extra:
-        numbers = np.array([schema.extra_numbers([r.cells[i] for i in extra]) for r in rows], dtype=np.float32)
-    return names, texts, numbers, {i: row.fault for i, row in enumerate(rows) if row.fault}
+    return names, list(texts), numbers, {i: row.fault for i, row in enumerate(rows) if row.fault}
 
 
 def _with_neighbours(model: Model, cards: list[Card], asked: Asked, page: bool) -> list[Card]:
@@ -211,7 +206,7 @@ def _extras(model: Model, graph: Any, card: Card, asked: Asked) -> list[Extra]:
         title = f"Receptive field of atom {asked.atom} ({e.symbols[asked.atom]})"
         out.append(Extra(title, list(zip(drawn, captions, strict=True)), rows=[[str(f)] for f in fields]))
     if asked.contractions:
-        chosen: Output | None = output_of(model.task, asked.target, asked.label)
+        chosen = output_of(model.task, asked.target, asked.label)
         shares = contraction_shares(model, graph, 0 if chosen is None else chosen.number)
         rows = [[f"level {s.level}", s.contraction, s.source, f"{100 * s.share:.0f} %"] for s in shares[:_LISTED]]
         out.append(Extra("Contractions that carry most of their level", (), ("level", "einsum", "of", "share"), rows))
@@ -220,16 +215,14 @@ def _extras(model: Model, graph: Any, card: Card, asked: Asked) -> list[Extra]:
 
 def _about(model: Model, cards: Sequence[Card]) -> list[str]:
     """What the numbers of a page mean."""
-    scale = cards[0].explanation.scale
-    return [
-        (
-            f"Contributions are in {scale}. Those of atoms, bonds and the whole molecule add up to the prediction less "
-            "the baseline; orange raises it, blue lowers it."
-        ),
-        (
-            "Convention: a part that similar training molecules share counts for its atoms in equal shares; networks "
-            "are explained by integrated gradients from a graph without features of atoms and bonds, trees by Shapley "
-            "values. Descriptors belong to the molecule as a whole and are shown as bars."
-        ),
-        f"Method {model.method}. A contribution says what the model uses, not what causes the property.",
-    ]
+    scale = (
+        f"Contributions are in {cards[0].explanation.scale}. Those of atoms, bonds and the whole molecule add up to "
+        "the prediction less the baseline; orange raises it, blue lowers it."
+    )
+    convention = (
+        "Convention: a part that similar training molecules share counts for its atoms in equal shares; networks are "
+        "explained by integrated gradients from a graph without features of atoms and bonds, trees by Shapley values. "
+        "Descriptors belong to the molecule as a whole and are shown as bars."
+    )
+    method = f"Method {model.method}. A contribution says what the model uses, not what causes the property."
+    return [scale, convention, method]

@@ -1,6 +1,6 @@
 """Cross-validation of a run: every row is predicted once by a model that has not seen it.
 
-A finished fold is kept in the folder of the run, so that a killed run continues at the fold where it was.
+Finished folds are stored in the folder of the run, so that a killed run resumes at the first unfinished one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Folds", "cross_validate"]
 
 @dataclass(frozen=True)
 class Folds:
-    """What the folds came to: the metrics of each, the rows in the order of the folds, and their predictions."""
+    """Results of cross-validation: metrics of each fold, the rows in the order of the folds, and their predictions."""
 
     each: list[dict[str, float]]
     rows: Int

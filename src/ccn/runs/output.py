@@ -52,21 +52,30 @@ def _not_a_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) and number(cell) is None else cell
 
 
+def _csv_lines(rows: Sequence[Sequence[str]], delimiter: str) -> bytes:
+    text = io.StringIO(newline="")
+    plain, quoted = (
+        csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
+    # Before Python 3.13, the writer does not quote a carriage return, which ends a row for readers.
+    for row in rows:
+        (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
+    return text.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _json_lines(rows: Sequence[Sequence[str]]) -> bytes:
+    """Rows of a part file from which the output is made at the end."""
+    return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
+
+
 def table(header: Sequence[str], delimiter: str = ",", *, spreadsheet_safe: bool = False) -> Format:
     """All columns of the rows, then the values and the reason; if wanted, without cells that are formulas."""
 
     def lines(rows: Sequence[Sequence[str]]) -> bytes:
         if spreadsheet_safe:
             rows = [[_not_a_formula(cell) for cell in row] for row in rows]
-        text = io.StringIO(newline="")
-        plain, quoted = (
-            csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
-            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
-        )
-        # Before Python 3.13, the writer does not quote a carriage return, which ends a row for readers.
-        for row in rows:
-            (quoted if any("\r" in cell for cell in row) else plain).writerow(row)
-        return text.getvalue().encode("utf-8", "surrogatepass")
+        return _csv_lines(rows, delimiter)
 
     return Format(lines([header]), lambda rows, values, why: lines(_texts(rows, values, why)))
 
@@ -85,19 +94,16 @@ def excel(header: Sequence[str], path: Path) -> Format:
     if len(header) > MOST_COLUMNS:
         raise ConfigurationError(f"{path}: a sheet has at most {MOST_COLUMNS:,} columns; write a .csv file instead")
 
-    def lines(rows: Sequence[Sequence[str]]) -> bytes:
-        return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
-
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
         if rows[-1].number >= MOST_ROWS:
             raise ConfigurationError(f"{path}: a sheet has at most {MOST_ROWS:,} rows; write a .csv file instead")
-        return lines(_texts(rows, values, why))
+        return _json_lines(_texts(rows, values, why))
 
     def finish(part: Path, path: Path) -> None:
         write_atomically(path, partial(write_sheet, part))
         part.unlink()
 
-    return Format(lines([header]), body, finish)
+    return Format(_json_lines([header]), body, finish)
 
 
 def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
@@ -130,9 +136,6 @@ def sdf(header: Sequence[str], smiles: int, title: int | None) -> Format:
 def page(header: Sequence[str], smiles: Sequence[int], model: str) -> Format:
     """A page of drawn molecules, which is made at the end (:mod:`ccn.reports.gallery`)."""
 
-    def lines(rows: Sequence[Sequence[str]]) -> bytes:
-        return "".join(json.dumps(list(row)) + "\n" for row in rows).encode()
-
     def finish(part: Path, path: Path) -> None:
         from ccn.reports.gallery import gallery
 
@@ -145,7 +148,7 @@ def page(header: Sequence[str], smiles: Sequence[int], model: str) -> Format:
         write_atomically(path, made.encode("utf-8", "replace"))
         part.unlink()
 
-    return Format(lines([header]), lambda rows, values, why: lines(_texts(rows, values, why)), finish)
+    return Format(_json_lines([header]), lambda rows, values, why: _json_lines(_texts(rows, values, why)), finish)
 
 
 def plain(cell: str) -> float | str | None:
@@ -185,27 +188,18 @@ def item_table(names: Sequence[str], per: str, delimiter: str = ",") -> Format:
 
     A row without an answer has one line, with the reason.
     """
-
-    def lines(rows: Sequence[Sequence[Any]]) -> bytes:
-        text = io.StringIO(newline="")
-        csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
-        return text.getvalue().encode("utf-8", "surrogatepass")
+    blank = [""] * len(names)
 
     def body(rows: Chunk, values: Any, why: Sequence[str]) -> bytes:
-        blank = [""] * len(names)
-        return lines(
-            [
-                line
-                for row, of, w in zip(rows, values, why, strict=True)
-                for line in (
-                    [[row.number, *blank[:-1], "", w]]
-                    if w
-                    else [[row.number, i, *cells, ""] for i, cells in enumerate(of)]
-                )
-            ]
-        )
+        lines: list[list[str]] = []
+        for row, items, reason in zip(rows, values, why, strict=True):
+            if reason:
+                lines.append([str(row.number), *blank, reason])
+            else:
+                lines += [[str(row.number), str(i), *cells, ""] for i, cells in enumerate(items)]
+        return _csv_lines(lines, delimiter)
 
-    return Format(lines([["row", per, *names]]), body)
+    return Format(_csv_lines([["row", per, *names]], delimiter), body)
 
 
 def array(width: int) -> Format:

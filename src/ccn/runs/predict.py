@@ -31,7 +31,7 @@ from ccn.runs.output import Format, Output, array, excel, item_table, json_lines
 from ccn.runs.workers import Mapper, Texts, cluster, processes
 from ccn.training.execution import torch_device
 
-__all__ = ["Done", "Options", "Source", "embed_file", "predict_file", "schema_of", "source_of", "source_table"]
+__all__ = ["Done", "Options", "Source", "embed_file", "opened", "predict_file", "source_of"]
 
 _GRAPHS = (".jsonl", ".ndjson")
 _PAGES = (".html", ".htm")
@@ -119,7 +119,7 @@ def _smiles_table(smiles: Sequence[str]) -> Table:
 
 
 @contextmanager
-def source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Table]:
+def _source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Table]:
     """The table in a file or, with ``-``, of standard input, which is copied to a temporary file; or that of SMILES.
 
     On standard input, a first line that has a SMILES and no column named so is a row, not a header.
@@ -131,11 +131,13 @@ def source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Ta
         yield made
         return
     if source != "-":
-        if graphs != (suffix_of(Path(source)) in _GRAPHS):
+        if graphs and suffix_of(Path(source)) not in _GRAPHS:
             raise ConfigurationError(
                 f"{source}: the model was trained on graphs; give it a .jsonl file, one graph a line"
-                if graphs
-                else f"{source}: a file of graphs, but the model was trained on molecules; give it a table of SMILES"
+            )
+        if not graphs and suffix_of(Path(source)) in _GRAPHS:
+            raise ConfigurationError(
+                f"{source}: a file of graphs, but the model was trained on molecules; give it a table of SMILES"
             )
         yield lines_table(source) if graphs else open_table(source, sheet=sheet)
         return
@@ -152,14 +154,46 @@ def source_table(source: Source, graphs: bool, sheet: str | None) -> Iterator[Ta
         yield table
 
 
-def schema_of(table: Table, model: Model, named: str | None) -> Schema:
-    """The columns with the SMILES and with names, and those that the model reads beside; graphs have one column."""
-    if model.inputs.molecules is None:
-        return Schema(table.columns[0])
-    trained = model.about.get("smiles_column")
-    if named is None and trained in table.columns:
-        named = trained
-    return find_schema(table, smiles_column=named, target_columns=(), extra_columns=model.inputs.columns)
+@dataclass(frozen=True)
+class _Opened:
+    """A table and the numbers of its columns that a model reads.
+
+    Attributes:
+        smiles: of SMILES, or of graphs as JSON.
+        id: of the names of molecules.
+        extra: of what the model reads beside the molecule.
+    """
+
+    table: Table
+    schema: Schema
+    smiles: int
+    id: int | None
+    extra: tuple[int, ...]
+
+    def texts(self, rows: Chunk) -> Texts:
+        """What the model reads of some rows; those with a fault have an empty text."""
+        texts = ["" if row.fault else row.cells[self.smiles].strip() for row in rows]
+        if not self.extra:
+            return texts, None
+        numbers = [self.schema.extra_numbers([row.cells[i] for i in self.extra]) for row in rows]
+        return texts, np.array(numbers, dtype=np.float32)
+
+
+@contextmanager
+def opened(source: Source, model: Model, *, smiles_column: str | None, sheet: str | None) -> Iterator[_Opened]:
+    """The table of a source; the column of SMILES is by default that of training, if the table has it, or detected."""
+    with _source_table(source, model.inputs.molecules is None, sheet) as table:
+        if model.inputs.columns and not isinstance(source, str):
+            raise model.inputs.without_columns()
+        if model.inputs.molecules is None:
+            yield _Opened(table, Schema(table.columns[0]), 0, None, ())
+            return
+        trained = model.about.get("smiles_column")
+        named = trained if smiles_column is None and trained in table.columns else smiles_column
+        schema = find_schema(table, smiles_column=named, target_columns=(), extra_columns=model.inputs.columns)
+        place = table.columns.index
+        called = None if schema.id is None else place(schema.id)
+        yield _Opened(table, schema, place(schema.smiles), called, tuple(map(place, schema.extra)))
 
 
 def _workers(
@@ -221,12 +255,10 @@ def embed_file(model: str | Path, source: Source, output: str | Path, options: O
     return _answer_file(model, source, output, lambda fitted, path: Question(embedding=True), options)
 
 
-def _format(
-    model: Model, question: Question, read: Table, places: tuple[int, int | None], output: str | Path, safe: bool
-) -> Format:
+def _format(model: Model, question: Question, read: _Opened, output: str | Path, safe: bool) -> Format:
     """How the answers are written, by the suffix of the output."""
-    names = question.names(model)
-    header, width = _unique(read.columns, names), len(names) - 1
+    names, columns = question.names(model), read.table.columns
+    header, width = _unique(columns, names), len(names) - 1
     lines = model.inputs.molecules is None and not question.embedding
     suffix = Path(output).suffix.lower() if str(output) != "-" else ".jsonl" if lines else ".csv"
     if model.task.per != "graph" and not question.embedding:
@@ -249,57 +281,38 @@ def _format(
     if lines and suffix in (".jsonl", ".ndjson"):
         return json_lines(names)
     if model.inputs.molecules is not None and suffix in (".sdf", ".sd"):
-        return sdf(header, *places)
+        return sdf(header, read.smiles, read.id)
     if model.inputs.molecules is not None and suffix in _PAGES:
-        drawn = [len(read.columns) + i for i in question.drawn(model)]
-        return page(header, [places[0], *drawn], model.method)
+        drawn = [len(columns) + i for i in question.drawn(model)]
+        return page(header, [read.smiles, *drawn], model.method)
     if question.embedding and suffix == ".npy":
         return array(width)
     if question.embedding and suffix == ".parquet":
         return parquet(header, width, Path(output))
     what = "embeddings" if question.embedding else "predictions"
-    kinds = [
-        ".csv",
-        ".tsv",
-        ".xlsx",
-        *([".jsonl"] if lines else [".sdf", ".html"]),
-        *[".parquet", ".npy"] * question.embedding,
-    ]
-    raise ConfigurationError(f"{output}: {what} are written as {', '.join(kinds)}; rename the output")
+    kinds = ".csv, .tsv, .xlsx, " + (".jsonl" if lines else ".sdf, .html") + ", .parquet, .npy" * question.embedding
+    raise ConfigurationError(f"{output}: {what} are written as {kinds}; rename the output")
 
 
 def _answer_file(model_at: str | Path, source: Source, output: str | Path, ask: Ask, options: Options) -> Done:
-    with when_compiling(lambda: options.say("compiling kernels (once)")):
-        return _answer(model_at, source, output, ask, options)
-
-
-def _answer(model_at: str | Path, source: Source, output: str | Path, asks: Ask, options: Options) -> Done:
-    path = model_file.model_path(model_at)
-    model = model_file.load(path)
-    question = asks(model, path)
-    question.check(model)
-    question = question.about(model, path)
-    if options.resume and (source == "-" or not isinstance(source, str)):
-        raise ConfigurationError("--resume needs an input file, not standard input or SMILES")
-    began, without, digest = time.monotonic(), 0, file_digest(path)
     with ExitStack() as stack:
-        read = stack.enter_context(source_table(source, model.inputs.molecules is None, options.sheet))
-        if model.inputs.columns and not isinstance(source, str):
-            raise model.inputs.without_columns()
-        schema = schema_of(read, model, options.smiles_column)
-        place, *extra = (read.columns.index(name) for name in (schema.smiles, *schema.extra))
-        places = (place, None if schema.id is None else read.columns.index(schema.id))
-        key: dict[str, Any] = {
-            "model": digest,
-            "input": _stamp(source),
-            "question": question.key(),
-            "column": read.columns[place],
-        }
+        stack.enter_context(when_compiling(lambda: options.say("compiling kernels (once)")))
+        path = model_file.model_path(model_at)
+        model, digest = model_file.load(path), file_digest(path)
+        question = ask(model, path)
+        question.check(model)
+        question = question.about(model, path)
+        if options.resume and (source == "-" or not isinstance(source, str)):
+            raise ConfigurationError("--resume needs an input file, not standard input or SMILES")
+        began, without = time.monotonic(), 0
+        read = stack.enter_context(opened(source, model, smiles_column=options.smiles_column, sheet=options.sheet))
+        column = read.table.columns[read.smiles]
+        key: dict[str, Any] = {"model": digest, "input": _stamp(source), "question": question.key(), "column": column}
         if options.spreadsheet_safe:
             key["spreadsheet_safe"] = True
         if options.sheet is not None:
             key["sheet"] = options.sheet
-        form = _format(model, question, read, places, output, options.spreadsheet_safe)
+        form = _format(model, question, read, output, options.spreadsheet_safe)
         # Before the output, so that a refused option leaves none behind.
         run = stack.enter_context(_workers(path, digest, model, question, options))
         out = stack.enter_context(
@@ -308,16 +321,13 @@ def _answer(model_at: str | Path, source: Source, output: str | Path, asks: Ask,
         before = out.done
         waiting: deque[Chunk] = deque()
 
-        def ask() -> Iterator[Texts]:
-            """Chunks of the remaining rows; those with a fault have no text."""
-            rows = itertools.islice(itertools.chain.from_iterable(read.chunks()), before, None)
-            while together := list(itertools.islice(rows, options.chunk)):
-                waiting.append(together)
-                texts = ["" if row.fault else row.cells[place].strip() for row in together]
-                numbers = [schema.extra_numbers([row.cells[i] for i in extra]) for row in together] if extra else None
-                yield texts, None if numbers is None else np.array(numbers, dtype=np.float32)
+        def chunks() -> Iterator[Texts]:
+            rows = itertools.islice(itertools.chain.from_iterable(read.table.chunks()), before, None)
+            while chunk := list(itertools.islice(rows, options.chunk)):
+                waiting.append(chunk)
+                yield read.texts(chunk)
 
-        for values, reasons in run(ask()):
+        for values, reasons in run(chunks()):
             rows = waiting.popleft()
             why = [row.fault or reason for row, reason in zip(rows, reasons, strict=True)]
             without += sum(map(bool, why))

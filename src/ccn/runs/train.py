@@ -91,24 +91,16 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     split, examples = divide(data, config)
     folds = [] if config.splitting.folds is None else divide_folds(data, config)
     test = split.test[labelled(data.targets)[split.test]]
-    sizes = {**examples.sizes, "test": len(test)}
     censored = _censored(data, examples)
-    if left := (censored or {}).get("left_out"):
-        sizes["censored, left out"] = left
-    unlabelled = ~labelled(data.targets)
-    if data.bounds is not None:
-        unlabelled &= ~labelled(data.bounds[..., 0])
-    if alone := int(unlabelled[examples.train].sum()):
-        sizes["auxiliary alone"] = alone  # among those of training
-    if rest := int(unlabelled.sum()) - alone:
-        sizes["without target"] = rest
+    sizes = _sizes(data, examples, test, censored)
+    counts = ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count)
     say(str(data))
     if censored:
         say(censored_text(censored))
     replicates = None if data.replicates is None else data.replicates.summary()
     if replicates:
         say(replicates_text(replicates))
-    say(f"learning {_what(data)}; rows: " + ", ".join(f"{name} {count:,}" for name, count in sizes.items() if count))
+    say(f"learning {_what(data)}; rows: {counts}")
     shared = shared_molecules(data, split, say)
     if method.compiles and config.machine.device == "cpu" and not kept_kernels():
         say("compiling kernels (once per machine, a few seconds)")
@@ -128,37 +120,22 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     if execution.resume and not folds and not method.resumes:
         say(f"the method {method.name} has no checkpoints: it is fitted from the beginning")
     execution = replace(execution, machine=config.machine, folder=folder / "checkpoints", begin=begin, say=say)
-    about = {
-        "data": data.name,
-        "smiles_column": data.options.get("smiles_column"),
-        "target_columns": list(data.target_names),
-        "units": list(data.units),
-        "single": len(data.target_names) == 1,
-    }
-    if config.start is not None and start is not None:
-        file = file_digest(model_file.model_path(config.start))
-        about["from"] = {"sha256": file, "fingerprint": start.about.get("fingerprint")}
     crossed = None
     with torch_threads(config.threads):
         if folds:
             limit = None if execution.time_limit is None else execution.time_limit / (len(folds) + 1)
             execution = replace(execution, time_limit=limit)
             crossed = cross_validate(data, folds, config, method, execution)
-            say(f"the model, on all rows: {', '.join(f'{name} {count:,}' for name, count in sizes.items() if count)}")
+            say(f"the model, on all rows: {counts}")
             execution = replace(execution, begin=lambda: None)
-        model, outcome = fit(method, examples, execution, about)
+        model, outcome = fit(method, examples, execution, _about(data, config, start))
         predicted = model.predict(examples.graphs.select(test)) if len(test) else None
-    known, metrics, overlap = data.targets[test], dict(model.about["metrics"]), dict(model.about.get("overlap", {}))
+        if predicted is not None:
+            model = _tested(model, data, examples, test, predicted)
+    metrics, overlap = model.about["metrics"], model.about.get("overlap", {})
     found: dict[str, Any] = {"task": model.task.kind, "targets": list(model.task.targets), "metrics": metrics}
     if predicted is not None:
-        metrics["test"] = model.metrics(known, predicted)
-        if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
-            overlap["test"] = same
-        found["interval"] = model.coverage(known, predicted)
-        if model.domain is not None and "trust" in model.about:
-            with torch_threads(config.threads):
-                distance = model.domain.distance(examples.graphs.select(test))
-            model = model.with_trust("test", model.trust(known, predicted, distance))
+        found["interval"] = model.coverage(data.targets[test], predicted)
     if crossed is not None:
         found["cross_validation"] = crossed.summary(model, data)
         if start is not None and start.seen is not None and data.canonical is not None:
@@ -175,18 +152,19 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
         "seconds": round(time.monotonic() - began, 2),
         "versions": _versions(),
     }
-    model = replace(model, about={**model.about, "metrics": metrics, "overlap": overlap, "graphs": sizes})
-    model = _with_training(model, data)
+    model = _with_training(replace(model, about={**model.about, "overlap": overlap, "graphs": sizes}), data)
     result = Result(folder, model, found)
     if not first:
         return result
     history = [{"member": i, **row} for i, rows in enumerate(outcome.history) for row in rows]
     write_history(folder / "history.csv", history)
+    text = None
     if predicted is not None:
         level = LEVEL if "coverage" in (found["interval"] or {}) else None
-        write_atomically(folder / "predictions.csv", _predictions(model, data, test, predicted, level).encode())
+        text = _predictions(model, data, test, predicted, level)
     elif crossed is not None:  # the intervals are those of the model, not of the folds
         text = _predictions(model, data, crossed.rows, crossed.predicted, None)
+    if text is not None:
         write_atomically(folder / "predictions.csv", text.encode())
     write_json(folder / "metrics.json", found)
     write_json(folder / "data.json", describe(data, split))
@@ -195,6 +173,49 @@ def _train(config: Config, folder: Path, execution: Execution, say: Callable[[st
     # Last: a run with a model file is complete.
     model_file.save(model, folder / "model.safetensors", share_training=config.data.share_training)
     return result
+
+
+def _about(data: Dataset, config: Config, start: Model | None) -> dict[str, Any]:
+    """What the model file says of the data, and of the model that training began with."""
+    about: dict[str, Any] = {
+        "data": data.name,
+        "smiles_column": data.options.get("smiles_column"),
+        "target_columns": list(data.target_names),
+        "units": list(data.units),
+        "single": len(data.target_names) == 1,
+    }
+    if config.start is not None and start is not None:
+        file = file_digest(model_file.model_path(config.start))
+        about["from"] = {"sha256": file, "fingerprint": start.about.get("fingerprint")}
+    return about
+
+
+def _tested(model: Model, data: Dataset, examples: Examples, test: Int, predicted: Prediction) -> Model:
+    """The model that knows its metrics on the test part, the overlap with training and the error by distance there."""
+    known, about = data.targets[test], dict(model.about)
+    about["metrics"] = {**about["metrics"], "test": model.metrics(known, predicted)}
+    if (same := model.overlap(examples.molecules_of(test), known, predicted)) is not None:
+        about["overlap"] = {**about.get("overlap", {}), "test": same}
+    model = replace(model, about=about)
+    if model.domain is None or "trust" not in about:
+        return model
+    distance = model.domain.distance(examples.graphs.select(test))
+    return model.with_trust("test", model.trust(known, predicted, distance))
+
+
+def _sizes(data: Dataset, examples: Examples, test: Int, censored: Mapping[str, Any] | None) -> dict[str, int]:
+    """How many rows each part has, and how many are used otherwise or not at all."""
+    sizes = {**examples.sizes, "test": len(test)}
+    if left := (censored or {}).get("left_out"):
+        sizes["censored, left out"] = left
+    unlabelled = ~labelled(data.targets)
+    if data.bounds is not None:
+        unlabelled &= ~labelled(data.bounds[..., 0])
+    if alone := int(unlabelled[examples.train].sum()):
+        sizes["auxiliary alone"] = alone  # among those of training
+    if rest := int(unlabelled.sum()) - alone:
+        sizes["without target"] = rest
+    return sizes
 
 
 def _versions() -> dict[str, str]:

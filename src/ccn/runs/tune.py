@@ -1,8 +1,8 @@
 """Hyperparameter search with Optuna on the validation part; it can be interrupted at any moment and resumed.
 
-The study is a journal in the folder of the search, one line for each change: finished trials are not repeated, and one
-that was cut is begun again. What a trial samples is a function of the seed and of the trials finished before it, so
-that a resumed search ends like one that was not interrupted.
+The study is a journal in the folder of the search, one line for each change: finished trials are not repeated, an
+interrupted one is started again. What a trial samples depends on the seed and the finished trials alone, so that a
+resumed search gives the same result as one that was not interrupted.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from ccn.errors import CCNError, ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
+from ccn.learning.examples import Examples
 from ccn.learning.metrics import better
 from ccn.methods.method import fit
 from ccn.progress import log
@@ -29,7 +31,8 @@ from ccn.training.execution import Execution, torch_threads
 
 __all__ = ["SPACE", "Found", "search"]
 
-SPACE: dict[str, tuple[str, dict[str, Any]]] = {
+_Space = dict[str, tuple[str, dict[str, Any]]]
+SPACE: _Space = {
     "optimiser.learning_rate": ("float", {"low": 3e-4, "high": 1e-2, "log": True}),
     "optimiser.weight_decay": ("float", {"low": 1e-5, "high": 1e-1, "log": True}),
     "network.levels": ("int", {"low": 1, "high": 3}),
@@ -73,69 +76,22 @@ def search(
         say: called with a line about every trial.
     """
     try:
-        import optuna  # noqa: F401
+        import optuna
     except ImportError:
         raise DependencyError("ccn tune needs Optuna: pip install 'ccn[tune]'") from None
     if trials < 1:
         raise ConfigurationError(f"--trials {trials}: at least one")
-    with hold_folder(folder):
-        return _search(config, folder, trials, resume, kept, time_limit, say)
-
-
-def _search(
-    config: Config,
-    folder: Path,
-    trials: int,
-    resume: bool,
-    kept: Collection[str],
-    time_limit: float | None,
-    say: Callable[[str], None],
-) -> Found:
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    monitor = config.recipe.training.monitor
-    began = time.monotonic()
     if config.start is not None:
         raise ConfigurationError("from: a search begins with new networks; leave it out of the configuration")
-    data = read_data(config)
-    split, examples = divide(data, config)
-    rows = np.concatenate([examples.validation, examples.split.calibration])
-    if not len(rows):
-        raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
-    examples = replace(examples, split=replace(examples.split, validation=rows, calibration=rows[:0]))
-    say(str(data))
-    shared_molecules(data, split, say)
-    config.machine.check()
-    if not resume:
-        _searched(kept)
-    begin_folder(folder, config, resume=resume)
-    study, searched = _study(folder / "study.log", config, kept)
-    state = optuna.trial.TrialState
-
-    def run(trial: Any) -> float:
-        drawn = {name: getattr(trial, f"suggest_{kind}")(name, **how) for name, (kind, how) in searched.items()}
-        best: float | None = None
-
-        def watch(row: Mapping[str, float]) -> None:
-            nonlocal best
-            value = row[f"validation_{monitor}"]
-            best = value if best is None or better(monitor, value, best) else best
-            trial.report(value, int(row["epoch"]))
-            if trial.should_prune():
-                raise optuna.TrialPruned
-
-        one = _with(config, {**drawn, "training.members": 1})
-        fit(
-            one.make(classification=examples.classification),
-            examples,
-            Execution(config.machine, watch=watch),
-            domain=False,
-        )
-        assert best is not None
-        return best
-
-    with torch_threads(config.threads):
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    monitor, state = config.recipe.training.monitor, optuna.trial.TrialState
+    began = time.monotonic()
+    with hold_folder(folder), torch_threads(config.threads):
+        examples = _examples(config, say)
+        if not resume:
+            _searched(kept)
+        begin_folder(folder, config, resume=resume)
+        study, searched = _study(folder / "study.log", config, kept)
         while True:
             ended = study.get_trials(deepcopy=False, states=(state.COMPLETE, state.PRUNED))
             if len(ended) >= trials or (ended and time_limit is not None and time.monotonic() - began > time_limit):
@@ -143,7 +99,7 @@ def _search(
             study.sampler = optuna.samplers.TPESampler(seed=config.seed + len(ended), constant_liar=False)
             trial = study.ask()
             try:
-                value = run(trial)
+                value = _best_value(trial, searched, config, examples)
             except FileError:  # of the journal
                 raise
             except (optuna.TrialPruned, CCNError) as error:  # settings that diverge do not end the search
@@ -154,15 +110,46 @@ def _search(
                 result = f"validation {monitor} {value:.4g}, best {study.best_value:.4g}"
             say(f"trial {len(ended) + 1} of {trials}: {result}")
             _write(folder, study, monitor)
-    if not study.get_trials(deepcopy=False, states=(state.COMPLETE,)):
-        raise ConfigurationError("no trial was completed; see the messages above and change the settings")
-    _write(folder, study, monitor)
-    best = dict(study.best_params)
-    write_atomically(folder / "best.toml", to_toml(_with(config, best)).encode())
-    return Found(best, float(study.best_value), monitor, len(ended))
+        if not study.get_trials(deepcopy=False, states=(state.COMPLETE,)):
+            raise ConfigurationError("no trial was completed; see the messages above and change the settings")
+        _write(folder, study, monitor)
+        best = dict(study.best_params)
+        write_atomically(folder / "best.toml", to_toml(_with(config, best)).encode())
+        return Found(best, float(study.best_value), monitor, len(ended))
 
 
-def _study(path: Path, config: Config, kept: Collection[str]) -> tuple[Any, dict[str, tuple[str, dict[str, Any]]]]:
+def _examples(config: Config, say: Callable[[str], None]) -> Examples:
+    """The examples of all trials, whose validation part includes what is reserved for calibration elsewhere."""
+    data = read_data(config)
+    split, examples = divide(data, config)
+    rows = np.concatenate([examples.validation, examples.split.calibration])
+    if not len(rows):
+        raise ConfigurationError("a search needs a validation part; give it a share with --fractions 0.8,0.1,0.1")
+    say(str(data))
+    shared_molecules(data, split, say)
+    config.machine.check()
+    return replace(examples, split=replace(examples.split, validation=rows, calibration=rows[:0]))
+
+
+def _best_value(trial: Any, searched: _Space, config: Config, examples: Examples) -> float:
+    """The best validation metric of a network with sampled settings; ``TrialPruned`` if it is far behind others."""
+    import optuna
+
+    monitor, values = config.recipe.training.monitor, list[float]()
+
+    def watch(row: Mapping[str, float]) -> None:
+        values.append(row[f"validation_{monitor}"])
+        trial.report(values[-1], int(row["epoch"]))
+        if trial.should_prune():
+            raise optuna.TrialPruned
+
+    drawn = {name: getattr(trial, f"suggest_{kind}")(name, **how) for name, (kind, how) in searched.items()}
+    method = _with(config, {**drawn, "training.members": 1}).make(classification=examples.classification)
+    fit(method, examples, Execution(config.machine, watch=watch), domain=False)
+    return reduce(lambda a, b: b if better(monitor, b, a) else a, values)
+
+
+def _study(path: Path, config: Config, kept: Collection[str]) -> tuple[Any, _Space]:
     """The study of a journal, begun if there is none, and what it searches."""
     import optuna
 
@@ -229,7 +216,7 @@ class _Journal:
         self._lines += lines
 
 
-def _searched(kept: Collection[str]) -> dict[str, tuple[str, dict[str, Any]]]:
+def _searched(kept: Collection[str]) -> _Space:
     """What is searched if some settings are kept; an error if nothing remains."""
     searched = {name: how for name, how in SPACE.items() if name not in kept}
     if not searched:

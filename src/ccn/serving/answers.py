@@ -20,7 +20,7 @@ from ccn.explain.writing import Card
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.answers import Question
-from ccn.runs.explain import Asked, explain_rows
+from ccn.runs.explain import Asked, explain_rows, terms
 from ccn.runs.output import plain
 from ccn.runs.predict import Options, predict_file
 from ccn.runs.workers import Texts, ask
@@ -194,10 +194,7 @@ def explain(
 
 def _explained(card: Card, drawings: bool) -> dict[str, Any]:
     e = card.explanation
-    terms = ("target", "scale", "value", "prediction", "baseline", "residual", "whole")
-    made: dict[str, Any] = {name: getattr(e, name) for name in terms}
-    made |= {"symbols": e.symbols, "atoms": e.atoms.tolist(), "bonds": e.bonds.tolist(), "ends": e.ends.tolist()}
-    made["equation"] = equation(e)
+    made = {**terms(e), "symbols": e.symbols, "equation": equation(e)}
     made["pairs"] = None if e.pairs is None or len(e.atoms) > _PAIRED else (e.pairs + e.pairs.T).tolist()
     made["fields"] = [[list(level) for level in fields] for fields in card.fields] or None
     made["others"] = [

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Query, Request
+from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, Response
 from fastapi.security import HTTPBearer
@@ -23,17 +23,17 @@ from ccn.errors import CCNError
 from ccn.files import json_safe
 from ccn.serving.catalogue import Catalogue, Entry
 from ccn.serving.guard import Guard
-from ccn.serving.jobs import Input, Jobs, OutputKind, TooLargeError
+from ccn.serving.jobs import Input, Job, Jobs, OutputKind, TooLargeError
 from ccn.serving.limits import Limits
 from ccn.serving.metrics import Metrics
-from ccn.serving.pool import Answered, BusyError, Pool
+from ccn.serving.pool import BusyError, Pool
 from ccn.serving.schemas import (
+    AnyRequest,
     ExplainRequest,
     Explanations,
     Health,
     JobState,
     ModelInfo,
-    Molecule,
     NearRequest,
     Neighbours,
     Predictions,
@@ -81,11 +81,23 @@ class Setup:
     jobs: Path | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class _State:
+    """What the handlers of requests share, from when the server has started."""
+
+    limits: Limits
+    metrics: Metrics
     catalogue: Catalogue
     pool: Pool
     jobs: Jobs
+
+
+def _state(request: Request) -> _State:
+    found: _State = request.app.state.ccn
+    return found
+
+
+_Served = Annotated[_State, Depends(_state)]
 
 
 class _Json(JSONResponse):
@@ -110,7 +122,7 @@ def _files() -> dict[str, tuple[bytes, str]]:
 
 def application(setup: Setup) -> FastAPI:
     """The application; its models are read when it starts."""
-    metrics, limits = Metrics(), setup.limits
+    metrics = Metrics()
     app = FastAPI(
         title="ccn serve",
         version=__version__,
@@ -119,19 +131,11 @@ def application(setup: Setup) -> FastAPI:
         redoc_url=None,
         lifespan=lambda app: _life(app, setup, metrics),
         default_response_class=_Json,
+        exception_handlers={CCNError: _refused, RequestValidationError: _invalid, HTTPException: _stopped},
     )
-    app.add_middleware(
-        Guard,
-        limits=limits,
-        metrics=metrics,
-        token=setup.token,
-        loopback=setup.loopback,
-    )
-    _add_problems(app)
-    _add_answers(app, limits)
-    _add_jobs(app, limits)
-    _add_state(app, metrics)
-    _add_page(app)
+    app.add_middleware(Guard, limits=setup.limits, metrics=metrics, token=setup.token, loopback=setup.loopback)
+    for router in (_answers, _uploads, _server, _page):
+        app.include_router(router)
     return app
 
 
@@ -148,7 +152,7 @@ async def _life(app: FastAPI, setup: Setup, metrics: Metrics) -> AsyncIterator[N
             await pool.start()
             for name, path in setup.models.items():
                 await catalogue.load(name, path)
-            app.state.ccn = _State(catalogue, pool, jobs)
+            app.state.ccn = _State(setup.limits, metrics, catalogue, pool, jobs)
             tasks = [asyncio.create_task(catalogue.watch()), asyncio.create_task(jobs.work())]
             yield
         except CCNError as error:
@@ -161,15 +165,9 @@ async def _life(app: FastAPI, setup: Setup, metrics: Metrics) -> AsyncIterator[N
             await pool.close()
 
 
-def _state(request: Request) -> _State:
-    found: _State = request.app.state.ccn
-    return found
-
-
 # Errors
 
-_Codes = dict[int | str, dict[str, Any]]
-_CODES: _Codes = {
+_CODES: dict[int | str, dict[str, Any]] = {
     400: {"model": Problem, "description": "The body is not JSON."},
     401: {"model": Problem, "description": "The token is missing or wrong."},
     403: {"model": Problem, "description": "The request came from another site's page, or for another host."},
@@ -182,32 +180,36 @@ _CODES: _Codes = {
 _STATUS: Sequence[tuple[type[CCNError], int]] = ((BusyError, 429), (TooLargeError, 413), (CCNError, 422))
 
 
-def _problem(status: int, detail: str, **headers: str) -> Response:
+def _some_codes(*codes: int) -> dict[int | str, dict[str, Any]]:
+    return {code: _CODES[code] for code in codes}
+
+
+def _problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     more = {"Retry-After": "1"} if status == 429 else {}
-    return _Json({"detail": detail}, status, headers={**headers, **more})
+    return _Json({"detail": detail}, status, headers={**(headers or {}), **more})
 
 
-def _add_problems(app: FastAPI) -> None:
-    @app.exception_handler(CCNError)
-    async def refused(request: Request, error: CCNError) -> Response:
-        return _problem(next(status for kind, status in _STATUS if isinstance(error, kind)), str(error))
+async def _refused(request: Request, error: CCNError) -> Response:
+    return _problem(next(status for kind, status in _STATUS if isinstance(error, kind)), str(error))
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, error: RequestValidationError) -> Response:
-        found = error.errors()[0]
-        where = ".".join(str(part) for part in found["loc"])  # without what was given: it may be large, or no JSON
-        return _problem(422, f"{where}: {found['msg']}"[:_DETAIL])
 
-    @app.exception_handler(HTTPException)
-    async def stopped(request: Request, error: HTTPException) -> Response:
-        return _problem(error.status_code, str(error.detail), **(error.headers or {}))
+async def _invalid(request: Request, error: RequestValidationError) -> Response:
+    found = error.errors()[0]
+    where = ".".join(str(part) for part in found["loc"])  # without what was given: it may be large, or no JSON
+    return _problem(422, f"{where}: {found['msg']}"[:_DETAIL])
+
+
+async def _stopped(request: Request, error: HTTPException) -> Response:
+    return _problem(error.status_code, str(error.detail), error.headers)
 
 
 # Answers
 
+_answers = APIRouter(responses=_CODES, dependencies=[_BEARER], tags=["answers"])
 
-def _entry(request: Request, name: str | None) -> Entry:
-    entries = _state(request).catalogue.entries
+
+def _entry(state: _State, name: str | None) -> Entry:
+    entries = state.catalogue.entries
     if name is None and len(entries) == 1:
         return next(iter(entries.values()))
     if name not in entries:
@@ -215,49 +217,43 @@ def _entry(request: Request, name: str | None) -> Entry:
     return entries[name]
 
 
-def _molecules(given: Sequence[str | Molecule], entry: Entry, most: int) -> list[dict[str, Any]]:
+async def _answer(state: _State, kind: str, asked: AnyRequest, most: int, **options: Any) -> Response:
+    """The answer to a request, with the ``options`` of this kind, for up to so many molecules."""
+    entry, given = _entry(state, asked.model), asked.molecules
     if len(given) > most:
         raise TooLargeError(f"{len(given):,} molecules, at most {most:,} are answered; send a table to /jobs")
     rows = [{"smiles": one} if isinstance(one, str) else one.model_dump() for one in given]
     for i, row in enumerate(rows):
         if unknown := [name for name in row.get("columns", {}) if name not in entry.about["columns"]]:
             raise HTTPException(422, f"molecule {i}: {entry.name} does not read the column {unknown[0][:100]!r}")
-    return rows
-
-
-def _answer(entry: Entry, found: Answered) -> Response:
+    found = await state.pool.ask(kind, entry.name, rows, **options, **asked.options())
     return _Json({"model": entry.name, "version": found.version[:12], "rows": found.rows})
 
 
-def _add_answers(app: FastAPI, limits: Limits) -> None:
-    how: dict[str, Any] = {"responses": _CODES, "dependencies": [_BEARER], "tags": ["answers"]}
+@_answers.post("/predict", response_model=Predictions)
+async def predict(asked: PredictRequest, state: _Served) -> Response:
+    """Predict for molecules, as `ccn predict`; a molecule that cannot be read has a reason instead."""
+    return await _answer(state, "predict", asked, state.limits.rows)
 
-    @app.post("/predict", response_model=Predictions, **how)
-    async def predict(asked: PredictRequest, request: Request) -> Response:
-        """Predict for molecules, as `ccn predict`; a molecule that cannot be read has a reason instead."""
-        entry = _entry(request, asked.model)
-        rows = _molecules(asked.molecules, entry, limits.rows)
-        options = {"interval": asked.interval, "domain": asked.domain, "drawings": asked.drawings}
-        return _answer(entry, await _state(request).pool.ask("predict", entry.name, rows, **options))
 
-    @app.post("/explain", response_model=Explanations, **how)
-    async def explain(asked: ExplainRequest, request: Request) -> Response:
-        """Explain predictions, as `ccn explain`: what each atom and bond contributes."""
-        entry = _entry(request, asked.model)
-        rows = _molecules(asked.molecules, entry, limits.explained)
-        options = {name: getattr(asked, name) for name in ("target", "label", "pairs", "fields", "drawings")}
-        return _answer(entry, await _state(request).pool.ask("explain", entry.name, rows, **options, neighbours=0))
+@_answers.post("/explain", response_model=Explanations)
+async def explain(asked: ExplainRequest, state: _Served) -> Response:
+    """Explain predictions, as `ccn explain`: what each atom and bond contributes."""
+    return await _answer(state, "explain", asked, state.limits.explained, neighbours=0)
 
-    @app.post("/nearest", response_model=Neighbours, **how)
-    async def nearest(asked: NearRequest, request: Request) -> Response:
-        """The nearest training molecules with their measured values, where they are at hand."""
-        entry = _entry(request, asked.model)
-        rows = _molecules(asked.molecules, entry, limits.rows)
-        options = {"count": asked.count, "drawings": asked.drawings}
-        return _answer(entry, await _state(request).pool.ask("nearest", entry.name, rows, **options))
+
+@_answers.post("/nearest", response_model=Neighbours)
+async def nearest(asked: NearRequest, state: _Served) -> Response:
+    """The nearest training molecules with their measured values, where they are at hand."""
+    return await _answer(state, "nearest", asked, state.limits.rows)
 
 
 # Uploads
+
+_uploads = APIRouter(prefix="/jobs", dependencies=[_BEARER], tags=["uploads"])
+_UPLOAD_CODES = _some_codes(401, 403, 404, 422)
+_BODY = {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_TABLE = {"description": "The table.", "content": {media: {} for media in sorted({*_TYPES.values()})}}
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
@@ -268,112 +264,101 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
         raise HTTPException(400, "the upload broke off") from None
 
 
-def _add_jobs(app: FastAPI, limits: Limits) -> None:
-    codes: _Codes = {code: _CODES[code] for code in (401, 403, 404, 422)}
-    how: dict[str, Any] = {"dependencies": [_BEARER], "tags": ["uploads"]}
-    body = {
-        "required": True,
-        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-    }
-
-    @app.post(
-        "/jobs", response_model=JobState, status_code=202, responses=_CODES, openapi_extra={"requestBody": body}, **how
-    )
-    async def upload(
-        request: Request,
-        model: Annotated[str | None, Query(description="Its name.")] = None,
-        kind: Annotated[Input, Query(description="Of the table.")] = "csv",
-        output: Annotated[OutputKind, Query(description="Of the answer.")] = "csv",
-        smiles_column: Annotated[str | None, Query(max_length=500, description="By default it is detected.")] = None,
-        interval: Annotated[float | None, Query(gt=0, lt=1)] = None,
-        domain: bool = False,
-        spreadsheet_safe: Annotated[bool, Query(description="No cell of .csv and .tsv is run as a formula.")] = True,
-    ) -> Response:
-        """Upload a table as the body; it is answered in the background, as by `ccn predict`."""
-        entry = _entry(request, model)
-        safe = spreadsheet_safe and output in ("csv", "tsv")
-        options = {"smiles_column": smiles_column, "interval": interval, "domain": domain, "spreadsheet_safe": safe}
-        if interval is not None and not entry.about["intervals"]:
-            raise HTTPException(422, f"{entry.name} has no prediction intervals; leave out interval")
-        if domain and not entry.about["domain"]:
-            raise HTTPException(422, f"{entry.name} does not know what it has learned from; leave out domain")
-        job = await _state(request).jobs.add(entry.name, kind, output, _pieces(request), options)
-        return _Json(job.public(), 202)
-
-    @app.get("/jobs/{name}", response_model=JobState, responses=codes, **how)
-    async def job(name: str, request: Request) -> Response:
-        """How far an upload is."""
-        found = _state(request).jobs.find(name)
-        return _missing() if found is None else _Json(found.public())
-
-    @app.get(
-        "/jobs/{name}/result",
-        response_class=Response,
-        responses={**codes, 200: {"description": "The table.", "content": {t: {} for t in sorted({*_TYPES.values()})}}},
-        **how,
-    )
-    async def result(name: str, request: Request) -> Response:
-        """The table with predictions, when it is done."""
-        jobs = _state(request).jobs
-        path, found = jobs.result(name), jobs.find(name)
-        if path is None or found is None:
-            return _missing()
-        media = _TYPES[found.output]
-        return FileResponse(path, media_type=media, filename=f"predictions.{found.output}")
-
-    @app.delete("/jobs/{name}", status_code=204, response_class=Response, responses=codes, **how)
-    async def cancel(name: str, request: Request) -> Response:
-        """End an upload and remove all of it from the server."""
-        return Response(status_code=204) if await _state(request).jobs.cancel(name) else _missing()
+@_uploads.post("", response_model=JobState, status_code=202, responses=_CODES, openapi_extra={"requestBody": _BODY})
+async def upload(
+    request: Request,
+    state: _Served,
+    model: Annotated[str | None, Query(description="Its name.")] = None,
+    kind: Annotated[Input, Query(description="Of the table.")] = "csv",
+    output: Annotated[OutputKind, Query(description="Of the answer.")] = "csv",
+    smiles_column: Annotated[str | None, Query(max_length=500, description="By default it is detected.")] = None,
+    interval: Annotated[float | None, Query(gt=0, lt=1)] = None,
+    domain: bool = False,
+    spreadsheet_safe: Annotated[bool, Query(description="No cell of .csv and .tsv is run as a formula.")] = True,
+) -> Job:
+    """Upload a table as the body; it is answered in the background, as by `ccn predict`."""
+    entry = _entry(state, model)
+    safe = spreadsheet_safe and output in ("csv", "tsv")
+    options = {"smiles_column": smiles_column, "interval": interval, "domain": domain, "spreadsheet_safe": safe}
+    if interval is not None and not entry.about["intervals"]:
+        raise HTTPException(422, f"{entry.name} has no prediction intervals; leave out interval")
+    if domain and not entry.about["domain"]:
+        raise HTTPException(422, f"{entry.name} does not know what it has learned from; leave out domain")
+    return await state.jobs.add(entry.name, kind, output, _pieces(request), options)
 
 
-def _missing() -> Response:
-    return _problem(404, "there is no such upload, or it is not done")
+def _found(job: Job | None) -> Job:
+    if job is None:
+        raise HTTPException(404, "there is no such upload, or it is not done")
+    return job
+
+
+@_uploads.get("/{name}", response_model=JobState, responses=_UPLOAD_CODES)
+async def job(name: str, state: _Served) -> Job:
+    """How far an upload is."""
+    return _found(state.jobs.find(name))
+
+
+@_uploads.get("/{name}/result", response_class=Response, responses={**_UPLOAD_CODES, 200: _TABLE})
+async def result(name: str, state: _Served) -> Response:
+    """The table with predictions, when it is done."""
+    path = state.jobs.result(name)
+    found = _found(None if path is None else state.jobs.find(name))
+    return FileResponse(str(path), media_type=_TYPES[found.output], filename=f"predictions.{found.output}")
+
+
+@_uploads.delete("/{name}", status_code=204, response_class=Response, responses=_UPLOAD_CODES)
+async def cancel(name: str, state: _Served) -> None:
+    """End an upload and remove all of it from the server."""
+    _found(state.jobs.find(name))
+    await state.jobs.cancel(name)
 
 
 # The server itself
 
-
-def _add_state(app: FastAPI, metrics: Metrics) -> None:
-    @app.get("/models", response_model=list[ModelInfo], dependencies=[_BEARER], tags=["server"],
-             responses={code: _CODES[code] for code in (401, 403)})  # fmt: skip
-    async def models(request: Request) -> Response:
-        """The models and what can be asked of them."""
-        entries = _state(request).catalogue.entries.values()
-        own = ("name", "version", "loaded", "fault")
-        return _Json([{**{key: getattr(e, key) for key in own}, **e.about} for e in entries])
-
-    @app.get("/health", response_model=Health, tags=["server"], responses={403: _CODES[403]})
-    async def health(request: Request) -> Response:
-        """Whether the server can answer."""
-        state = _state(request)
-        entries = state.catalogue.entries.values()
-        well = state.pool.alive == state.pool.count and not any(e.fault for e in entries)
-        found = {"status": "ok" if well else "degraded", "ccn": __version__, "workers": state.pool.alive}
-        versions = {e.name: e.version for e in entries}
-        return _Json({**found, "waiting": len(state.pool.waiting), "models": versions})
-
-    @app.get("/metrics", response_class=PlainTextResponse, dependencies=[_BEARER], tags=["server"],
-             responses={code: _CODES[code] for code in (401, 403)})  # fmt: skip
-    async def counters(request: Request) -> Response:
-        """Counters in the format of Prometheus."""
-        pool = _state(request).pool
-        text = metrics.text({"ccn_workers": pool.alive, "ccn_waiting_requests": len(pool.waiting)})
-        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+_server = APIRouter(tags=["server"])
 
 
-def _add_page(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        files = _files()
-        text = files["/static/index.html"][0]
-        if "/editor/openchemlib.js" in files:
-            text = text.replace(b'id="draw" hidden', b'id="draw"')
-        return HTMLResponse(text)
+@_server.get("/models", response_model=list[ModelInfo], dependencies=[_BEARER], responses=_some_codes(401, 403))
+async def models(state: _Served) -> Response:
+    """The models and what can be asked of them."""
+    shown = ("name", "version", "loaded", "fault")
+    entries = state.catalogue.entries.values()
+    return _Json([{**{name: getattr(e, name) for name in shown}, **e.about} for e in entries])
 
-    @app.api_route("/{folder}/{name}", methods=["GET", "HEAD"], include_in_schema=False)
-    async def file(folder: str, name: str) -> Response:
-        found = _files().get(f"/{folder}/{name}")
-        if found is None:
-            raise HTTPException(404, "there is no such file")
-        return Response(found[0], media_type=found[1], headers={"Cache-Control": "no-cache"})
+
+@_server.get("/health", response_model=Health, responses=_some_codes(403))
+async def health(state: _Served) -> Response:
+    """Whether the server can answer."""
+    pool, entries = state.pool, state.catalogue.entries.values()
+    well = pool.alive == pool.count and not any(e.fault for e in entries)
+    found = {"status": "ok" if well else "degraded", "ccn": __version__, "workers": pool.alive}
+    return _Json({**found, "waiting": len(pool.waiting), "models": {e.name: e.version for e in entries}})
+
+
+@_server.get("/metrics", response_class=PlainTextResponse, dependencies=[_BEARER], responses=_some_codes(401, 403))
+async def counters(state: _Served) -> Response:
+    """Counters in the format of Prometheus."""
+    pool = state.pool
+    text = state.metrics.text({"ccn_workers": pool.alive, "ccn_waiting_requests": len(pool.waiting)})
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+
+_page = APIRouter(include_in_schema=False)
+
+
+@_page.get("/")
+async def page() -> Response:
+    files = _files()
+    text = files["/static/index.html"][0]
+    if "/editor/openchemlib.js" in files:
+        text = text.replace(b'id="draw" hidden', b'id="draw"')
+    return HTMLResponse(text)
+
+
+@_page.api_route("/{folder}/{name}", methods=["GET", "HEAD"])
+async def file(folder: str, name: str) -> Response:
+    found = _files().get(f"/{folder}/{name}")
+    if found is None:
+        raise HTTPException(404, "there is no such file")
+    return Response(found[0], media_type=found[1], headers={"Cache-Control": "no-cache"})

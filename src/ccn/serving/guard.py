@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ccn.serving.limits import Limits
 from ccn.serving.metrics import Metrics
 
-__all__ = ["HEADERS", "OPEN", "Guard", "is_loopback"]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_Message = MutableMapping[str, Any]
-_Receive = Callable[[], Awaitable[_Message]]
-_Send = Callable[[_Message], Awaitable[None]]
-_App = Callable[[MutableMapping[str, Any], _Receive, _Send], Awaitable[None]]
+__all__ = ["HEADERS", "OPEN", "Guard", "is_loopback"]
 
 HEADERS = {
     "content-security-policy": (
@@ -44,6 +41,7 @@ OPEN = ("/", "/health", "/openapi.json")
 _OPEN_BELOW = ("/static/", "/editor/")
 _PATHS = ("/predict", "/explain", "/nearest", "/models", "/jobs", "/health", "/metrics", "/openapi.json", "/")
 _IDLE = 30.0  # seconds between two pieces of a body
+_REFUSED = {401: {"www-authenticate": "Bearer"}, 413: {"connection": "close"}}  # headers by status
 
 
 def is_loopback(host: str) -> bool:
@@ -53,7 +51,10 @@ def is_loopback(host: str) -> bool:
         >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
         (True, True, False)
     """
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 @dataclass(frozen=True)
@@ -68,30 +69,31 @@ class Guard:
         loopback: whether only names of this machine are answered.
     """
 
-    app: _App
+    app: ASGIApp
     limits: Limits
     metrics: Metrics
     token: str | None
     loopback: bool
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
+        from starlette.datastructures import MutableHeaders
+        from starlette.responses import JSONResponse
+
         began, status = time.monotonic(), 500
         path = str(scope["path"])
 
-        async def answer(message: _Message) -> None:
+        async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                given = {key.lower() for key, _ in message.get("headers", [])}
-                more = {**HEADERS, **({} if path.startswith(_OPEN_BELOW) else {"cache-control": "no-store"})}
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((k.encode(), v.encode()) for k, v in more.items() if k.encode() not in given),
-                ]
+                status, headers = message["status"], MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if not path.startswith(_OPEN_BELOW):
+                    headers.setdefault("cache-control", "no-store")
             await send(message)
 
         try:
@@ -99,40 +101,40 @@ class Guard:
             if refused is None:
                 await self.app(scope, self._counted(path, receive), answer)
             else:
-                await _refuse(answer, *refused)
+                code, why = refused
+                await JSONResponse({"detail": why}, code, _REFUSED.get(code))(scope, receive, answer)
         finally:
             known = next((p for p in _PATHS if path == p or (p != "/" and path.startswith(f"{p}/"))), "other")
             self.metrics.request(known, status, time.monotonic() - began)
 
-    def _refused(self, scope: MutableMapping[str, Any]) -> tuple[int, str] | None:
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason if a request is not even read."""
-        headers = {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
-        host = headers.get("host", "")
+        from starlette.datastructures import Headers
+
+        headers, path = Headers(scope=scope), str(scope["path"])
+        host, origin = headers.get("host", ""), headers.get("origin")
         if self.loopback and not is_loopback(_name(f"//{host}")):
             return 403, "this server answers on this machine only; use the address that it printed"
-        origin = headers.get("origin")
-        if origin and origin != "null" and urlsplit(origin).netloc != host:
+        from_elsewhere = headers.get("sec-fetch-site") == "cross-site" and path not in OPEN
+        if from_elsewhere or (origin and origin.partition("://")[2] != host):  # also the origin "null"
             return 403, "requests from pages of other sites are refused"
-        if origin == "null" or (headers.get("sec-fetch-site") == "cross-site" and scope["path"] not in OPEN):
-            return 403, "requests from pages of other sites are refused"
-        open_to_all = scope["path"] in OPEN or str(scope["path"]).startswith(_OPEN_BELOW)
-        if self.token is not None and not open_to_all:
+        if self.token is not None and path not in OPEN and not path.startswith(_OPEN_BELOW):
             kind, _, given = headers.get("authorization", "").partition(" ")
             if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self.token.encode()):
                 return 401, "a token is needed: the header Authorization: Bearer TOKEN"
-        length, most = headers.get("content-length", ""), self._most(scope["path"])
+        length, most = headers.get("content-length", ""), self._most(path)
         return (413, _too_long(most)) if length.isdigit() and int(length) > most else None
 
     def _most(self, path: str) -> int:
         return self.limits.upload if path == "/jobs" else self.limits.body
 
-    def _counted(self, path: str, receive: _Receive) -> _Receive:
+    def _counted(self, path: str, receive: Receive) -> Receive:
         """The body, until there is too much of it or it does not come."""
         from starlette.exceptions import HTTPException
 
         most, size, ended = self._most(path), 0, False
 
-        async def counted() -> _Message:
+        async def counted() -> Message:
             nonlocal size, ended
             if ended:  # what comes then is that the client has gone
                 return await receive()
@@ -159,12 +161,3 @@ def _name(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
-
-
-async def _refuse(send: _Send, status: int, why: str) -> None:
-    body = json.dumps({"detail": why}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers += [(b"connection", b"close")] if status in (408, 413) else []
-    headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

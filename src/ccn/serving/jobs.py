@@ -51,7 +51,7 @@ class TooLargeError(CCNError):
 
 @dataclass(frozen=True)
 class Job:
-    """An upload.
+    """An upload; a client sees the fields of :class:`ccn.serving.schemas.JobState`.
 
     Attributes:
         id: its name.
@@ -87,11 +87,6 @@ class Job:
             return cls(**json.loads((folder / "job.json").read_text()))
         except (OSError, ValueError, TypeError):
             return None
-
-    def public(self) -> dict[str, Any]:
-        """What a client sees of it."""
-        kept = asdict(self)
-        return {k: kept[k] for k in ("id", "model", "state", "created", "rows", "done", "without", "error", "output")}
 
 
 @dataclass(eq=False)

@@ -58,9 +58,14 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Version:
+    name: str
     key: str
     path: str
     training: bool
+
+    async def load(self, worker: Worker) -> Any:
+        """The description of the model, once the worker has read it."""
+        return await worker.ask({"do": "load", **vars(self)})
 
 
 @dataclass(eq=False)
@@ -117,11 +122,11 @@ class Pool:
         Meanwhile requests are answered by the version before. If the first process refuses it, nothing changes.
         """
         described: dict[str, Any] = {}
-        version = _Version(key, path, training)
+        version = _Version(model, key, path, training)
         for worker in list(self.workers):
             await self._reserve(worker)
             try:
-                described = await worker.ask(_loading(model, version))
+                described = await version.load(worker)
             except LostError:
                 await self._restart(worker)
                 raise
@@ -197,7 +202,7 @@ class Pool:
         first, began = items[0], time.monotonic()
         molecules = [row for item in items for row in item.molecules]
         version = self._current[first.model]
-        task = {"do": first.kind, "key": version.key, "molecules": molecules, **first.options}
+        task = {"do": first.kind, "name": version.name, "key": version.key, "molecules": molecules, **first.options}
         try:
             rows = await worker.ask({**task, "atoms": self.limits.atoms}, self.limits.seconds)
         except (RefusedError, LostError) as error:
@@ -252,15 +257,11 @@ class Pool:
             log("a worker process ended and is started again")
             try:
                 await worker.start()
-                for name, version in self._current.items():
-                    await worker.ask(_loading(name, version))
+                for version in self._current.values():
+                    await version.load(worker)
                 return
             except (CCNError, OSError) as error:
                 say(f"ccn serve: a worker process cannot be started ({error}); the next attempt is in {pause:g} s")
                 await worker.stop()
                 await asyncio.sleep(pause)
                 pause = min(60.0, 2 * pause)
-
-
-def _loading(model: str, version: _Version) -> dict[str, Any]:
-    return {"do": "load", "name": model, "key": version.key, "path": version.path, "training": version.training}

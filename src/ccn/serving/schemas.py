@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
-    "ExplainRequest", "Explained", "Explanations", "Health", "JobState", "ModelInfo", "Molecule", "Near", "NearRequest",
-    "Nearest", "Neighbours", "PredictRequest", "Predicted", "Predictions", "Problem",
+    "AnyRequest", "ExplainRequest", "Explained", "Explanations", "Health", "JobState", "ModelInfo", "Molecule", "Near",
+    "NearRequest", "Nearest", "Neighbours", "PredictRequest", "Predicted", "Predictions", "Problem",
 ]  # fmt: skip
 
 _LONGEST = 20_000  # characters of a SMILES; atoms are limited beside
@@ -31,13 +31,19 @@ class Molecule(_Strict):
     columns: Annotated[dict[str, Number | None], Field(max_length=1000)] = {}
 
 
-class _Request(_Strict):
+class AnyRequest(_Strict):
+    """What every request says: which molecules, and of which model."""
+
     model: Annotated[str | None, Field(description="Its name; not needed where only one is served.")] = None
     molecules: Annotated[list[Smiles | Molecule], Field(min_length=1, description="SMILES, or molecules with names.")]
     drawings: Annotated[bool, Field(description="Add drawings as SVG.")] = False
 
+    def options(self) -> dict[str, Any]:
+        """The other fields: how to answer."""
+        return self.model_dump(exclude={"model", "molecules"})
 
-class PredictRequest(_Request):
+
+class PredictRequest(AnyRequest):
     """What to predict."""
 
     interval: Annotated[
@@ -46,7 +52,7 @@ class PredictRequest(_Request):
     domain: Annotated[bool, Field(description="Add how far it is from what the model has learned from.")] = False
 
 
-class ExplainRequest(_Request):
+class ExplainRequest(AnyRequest):
     """What to explain."""
 
     target: Annotated[str | None, Field(description="The target, by its name; by default the first.")] = None
@@ -55,7 +61,7 @@ class ExplainRequest(_Request):
     fields: Annotated[bool, Field(description="Also the receptive field of each atom, of networks.")] = False
 
 
-class NearRequest(_Request):
+class NearRequest(AnyRequest):
     """How many neighbours."""
 
     count: Annotated[int, Field(ge=1, le=20)] = 3

@@ -1,8 +1,8 @@
 """A process that holds models and answers one task after another, and what the server sees of it.
 
-Both sides send frames: the length as eight bytes, then JSON. The process reads from its standard input, so that it ends
-when the server does, however that ends; whatever its libraries print goes to standard error. A task that takes too
-long, or kills its process, costs that task alone: the server ends the process and starts another.
+Both sides send lines of JSON. The process reads from its standard input, so that it ends when the server does, however
+that ends; whatever its libraries print goes to standard error. A task that takes too long, or kills its process, costs
+that task alone: the server ends the process and starts another.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 from ccn.errors import CCNError, ConfigurationError
 from ccn.files import json_safe
 
+if TYPE_CHECKING:
+    from ccn.learning.model import Model
+
 __all__ = ["LostError", "RefusedError", "TooLongError", "Worker", "main"]
 
-_HEAD = 8
+_LONGEST = 1 << 40  # bytes of a line; what is sent is bounded elsewhere
 _STARTING = 300.0  # seconds until a process has read its models; kernels may be compiled
 _VERSIONS = 2  # of a model that are held: requests that came before a new one are still answered by the old one
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -51,6 +54,7 @@ class Worker:
             *(sys.executable, "-m", "ccn.serving.worker"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST,
             env=environment,
             start_new_session=True,  # Ctrl-C is for the server, which ends its processes itself
         )
@@ -86,11 +90,10 @@ class Worker:
         to, back = self.process.stdin, self.process.stdout
         assert to is not None
         assert back is not None
-        to.write(_frame(task))
+        to.write(_line(task))
         await to.drain()
         while True:
-            length = int.from_bytes(await back.readexactly(_HEAD), "little")
-            found = json.loads(await back.readexactly(length))
+            found = json.loads(await back.readuntil())
             if "done" in found:
                 tell(found["done"])
             elif "refused" in found:
@@ -107,75 +110,65 @@ class Worker:
         await self.process.wait()
 
 
-def _frame(value: Any) -> bytes:
-    content = json.dumps(json_safe(value), allow_nan=False).encode()
-    return len(content).to_bytes(_HEAD, "little") + content
+def _line(value: Any) -> bytes:
+    return json.dumps(json_safe(value), allow_nan=False).encode() + b"\n"
 
 
-class _Models:
-    """The models of this process by their keys."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, Any] = {}
-        self.versions: dict[str, list[str]] = {}
-
-    def load(self, name: str, key: str, path: str, training: bool) -> dict[str, Any]:
-        from ccn.serving.answers import describe, load
-
-        model = load(path, training=training)
-        found = describe(model)
-        self.held[key] = model
-        kept = [*(k for k in self.versions.get(name, []) if k != key), key]
-        for old in kept[:-_VERSIONS]:
-            del self.held[old]
-        self.versions[name] = kept[-_VERSIONS:]
-        return found
+_Held = dict[str, dict[str, "Model"]]
+"""The models of this process by their names and keys, the newest version of each name last."""
 
 
-def _carry_out(models: _Models, task: dict[str, Any], tell: Callable[[int], None]) -> Any:
+def _load(held: _Held, name: str, key: str, path: str, training: bool) -> dict[str, Any]:
+    """Hold one more version of a model; its description."""
+    from ccn.serving.answers import describe, load
+
+    model = load(path, training=training)
+    described = describe(model)
+    versions = held.setdefault(name, {})
+    versions.pop(key, None)
+    versions[key] = model
+    for old in list(versions)[:-_VERSIONS]:
+        del versions[old]
+    return described
+
+
+def _carry_out(held: _Held, task: dict[str, Any], tell: Callable[[int], None]) -> Any:
     from ccn.serving import answers
 
     kind = task.pop("do")
     if kind == "load":
-        return models.load(**task)
+        return _load(held, **task)
     if kind == "job":
         return answers.job(tell=tell, **task)
     kinds: dict[str, Callable[..., Any]]
     kinds = {"predict": answers.predict, "explain": answers.explain, "nearest": answers.nearest}
-    key = task.pop("key")
-    if key not in models.held:
+    model = held.get(task.pop("name"), {}).get(task.pop("key"))
+    if model is None:
         raise ConfigurationError("this version of the model has been replaced; send the request again")
-    return kinds[kind](models.held[key], **task)
-
-
-def _read(source: IO[bytes], count: int) -> bytes:
-    content = source.read(count)
-    if len(content) < count:
-        sys.exit(0)  # the server has ended
-    return content
+    return kinds[kind](model, **task)
 
 
 def main() -> None:
     """Answer tasks from standard input until it ends."""
-    source = sys.stdin.buffer
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print must not get between the frames
+    os.dup2(2, 1)  # what libraries print must not get between the lines
     import torch
 
     from ccn.training.processes import end_with
 
     end_with(os.getppid())
     torch.set_num_threads(1)
-    models = _Models()
+    held: _Held = {}
 
     def send(value: Any) -> None:
-        out.write(_frame(value))
+        out.write(_line(value))
         out.flush()
 
-    while True:
-        task = json.loads(_read(source, int.from_bytes(_read(source, _HEAD), "little")))
+    for line in sys.stdin.buffer:
+        if not line.endswith(b"\n"):  # the server ended while it wrote
+            break
         try:
-            send({"answer": _carry_out(models, task, lambda done: send({"done": done}))})
+            send({"answer": _carry_out(held, json.loads(line), lambda done: send({"done": done}))})
         except CCNError as error:
             send({"refused": str(error)})
         except MemoryError:

@@ -18,23 +18,13 @@ from ccn.explain.neighbours import common
 from ccn.learning.metrics import LABELS
 from ccn.reports.figures import COLOURS, INK, MUTED, Picture, slug, wrapped
 from ccn.reports.page import Block, Section, bullets, paragraph, table, tiles
-from ccn.reports.run import Run
+from ccn.reports.run import Run, label
 from ccn.reports.summary import censored_text, figure, overlap_text, replicates_text
 
-__all__ = [
-    "data_sections",
-    "faults",
-    "label",
-    "learned",
-    "molecule",
-    "pair_figure",
-    "pair_tiles",
-    "parts",
-    "value_lines",
-]
+__all__ = ["data_sections", "faults", "learned", "molecule", "pair_figure", "pair_tiles", "parts"]
 
 _MOST_TARGETS = 12
-_NAMED = 3  # targets that a sentence names; the head of the page names them too
+_NAMED = 3  # targets that a sentence or a tile names; the head of the page names them too
 _DIFFERENT = 2  # targets shown of a pair, those that differ most
 _LONG = 90  # characters of a SMILES
 
@@ -48,17 +38,11 @@ def molecule(smiles: str, **how: Any) -> Markup:
     return Markup(drawn) if drawn else Markup("<p>{}</p>").format(smiles[:_LONG])
 
 
-def label(d: Mapping[str, Any], t: int) -> str:
-    """A target of the data with its unit."""
-    units = d.get("units") or ()
-    return f"{d['targets'][t]} ({units[t]})" if t < len(units) and units[t] else str(d["targets"][t])
-
-
-def value_lines(d: Mapping[str, Any], values: Sequence[Any], most: int = 3) -> list[str]:
+def _value_lines(d: Mapping[str, Any], values: Sequence[Any]) -> list[str]:
     """The known targets of a row, a line each."""
     there = [(t, v) for t, v in enumerate(values) if v is not None]
-    lines = [f"{label(d, t)}: {figure(v) if isinstance(v, float | int) else v}" for t, v in there[:most]]
-    return lines + ([f"and {len(there) - most} more"] if len(there) > most else [])
+    lines = [f"{label(d, t)}: {figure(v) if isinstance(v, float | int) else v}" for t, v in there[:_NAMED]]
+    return lines + ([f"and {len(there) - _NAMED} more"] if len(there) > _NAMED else [])
 
 
 def _named(row: Mapping[str, Any]) -> str:
@@ -79,12 +63,10 @@ def _shown(d: Mapping[str, Any]) -> list[Block]:
     """A few molecules or graphs, and the distributions of the targets."""
     blocks: list[Block] = []
     if d.get("examples"):
-        first = ", evenly over the values of the first target" if d["targets"] else ""
-        blocks.append(
-            paragraph(f"{'Molecules of the training part' if len(d['parts']) > 1 else 'Some molecules'}{first}:")
-        )
-        made = [(molecule(e["smiles"]), [_named(e), *value_lines(d, e["values"])]) for e in d["examples"]]
-        blocks.append(tiles(made))
+        what = "Molecules of the training part" if len(d["parts"]) > 1 else "Some molecules"
+        evenly = ", evenly over the values of the first target" if d["targets"] else ""
+        made = [(molecule(e["smiles"]), [_named(e), *_value_lines(d, e["values"])]) for e in d["examples"]]
+        blocks += [paragraph(f"{what}{evenly}:"), tiles(made)]
     elif d.get("graphs"):
         blocks.append(_graphs(d))
     shown = range(min(_MOST_TARGETS, len(d["targets"])))
@@ -100,11 +82,8 @@ def data_sections(d: Mapping[str, Any]) -> list[Section]:
 
 
 def _graphs(d: Mapping[str, Any]) -> Picture:
-    graphs, names = d["graphs"], d.get("vertex_names", ())
-
-    def draw(figure: Any) -> None:
-        draw_graphs(graphs, names, INK, figure)
-
+    graphs = d["graphs"]
+    draw = partial(draw_graphs, graphs, d.get("vertex_names", ()), INK)
     columns = min(3, len(graphs))
     size = (3.2 * columns, 3.0 * -(-len(graphs) // columns) + 0.4)
     return Picture("graphs", "graphs of the data", draw, size, "Graphs of the data, coloured by the kind of vertex.")
@@ -229,7 +208,7 @@ def pair_figure(d: Mapping[str, Any], pair: Sequence[Mapping[str, Any]], first: 
     most = sorted(apart, reverse=True)[:_DIFFERENT][-1] if apart else 0.0
     shown = [x > 0 and x >= most for x in apart] if any(apart) else [True] * len(a)
     lines = [
-        " · ".join([_named(one), *value_lines(d, [v if s else None for v, s in zip(values, shown, strict=True)])])
+        " · ".join([_named(one), *_value_lines(d, [v if s else None for v, s in zip(values, shown, strict=True)])])
         for one, values in zip(pair, (a, b), strict=True)
     ]
     caption = Markup("").join(Markup("<span>{}</span>").format(line) for line in lines)
@@ -254,11 +233,8 @@ def pair_tiles(made: Sequence[Markup]) -> Markup:
 def _cliffs(d: Mapping[str, Any], found: Mapping[str, Any]) -> list[Block]:
     compared = found["compared"]
     of = "" if compared["rows"] == compared["of"] else f" among {compared['rows']:,} of {compared['of']:,} rows"
-    differ = (
-        "are of different classes"
-        if d["task"] == "classification"
-        else f"differ by {FAR:g} standard deviations or more"
-    )
+    numbers = f"differ by {FAR:g} standard deviations or more"
+    differ = "are of different classes" if d["task"] == "classification" else numbers
     pairs = f"{found['count']:,} pair{'s' * (found['count'] != 1)}"
     said = f"Cliffs{of}: {pairs} of molecules with a similarity (Tanimoto, Morgan) of {ALIKE:g} or more {differ}."
     if not found["pairs"]:
@@ -335,4 +311,4 @@ def _similarity(found: Mapping[str, Any]) -> Picture:
         "Tanimoto similarity of Morgan fingerprints to the nearest training molecule: 1 for the same circular parts; "
         "below 0.3 (dotted) a molecule has little in common with any of training."
     )
-    return Picture("similarity", "similarity of the parts", partial(draw), (5.2, 3.4), caption)
+    return Picture("similarity", "similarity of the parts", draw, (5.2, 3.4), caption)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,9 +89,10 @@ def _curves(run: Run) -> list[Curve]:
     return [c for c in made if 0 < c[1].sum() < len(c[1])][:_MOST_CURVES]
 
 
-def _styled(curves: Sequence[Curve]) -> Any:
-    """Colour and dashes of each curve."""
-    return [(COLOURS[i % len(COLOURS)], ("-", "--")[i // len(COLOURS) % 2]) for i in range(len(curves))]
+def _styled(curves: Sequence[Curve]) -> Iterator[tuple[str, Floats, Floats, str, str]]:
+    """Each curve with its colour and dashes."""
+    for i, curve in enumerate(curves):
+        yield *curve, COLOURS[i % len(COLOURS)], ("-", "--")[i // len(COLOURS) % 2]
 
 
 def _legend(figure: Any, axes: Any, count: int) -> None:
@@ -110,7 +111,7 @@ def _roc(curves: Sequence[Curve]) -> Picture:
 
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], color=MUTED, lw=1)
-        for (name, y, p), (colour, dash) in zip(curves, _styled(curves), strict=True):
+        for name, y, p, colour, dash in _styled(curves):
             fpr, tpr, _ = roc_curve(y, p)
             label = f"{wrapped(name, 24)}: {roc_auc_score(y, p):.3f}"
             axes.plot(fpr, tpr, color=colour, ls=dash, lw=1.4, label=label)
@@ -125,7 +126,7 @@ def _precision(curves: Sequence[Curve]) -> Picture:
         from sklearn.metrics import average_precision_score, precision_recall_curve
 
         axes = figure.add_subplot()
-        for (name, y, p), (colour, dash) in zip(curves, _styled(curves), strict=True):
+        for name, y, p, colour, dash in _styled(curves):
             precision, recall, _ = precision_recall_curve(y, p)
             label = f"{wrapped(name, 24)}: {average_precision_score(y, p):.3f}"
             axes.step(recall, precision, where="post", color=colour, ls=dash, lw=1.4, label=label)
@@ -141,7 +142,7 @@ def _calibration(curves: Sequence[Curve]) -> Picture:
     def draw(figure: Any) -> None:
         axes = figure.add_subplot()
         axes.plot([0, 1], [0, 1], color=MUTED, lw=1)
-        for (name, y, p), (colour, dash) in zip(curves, _styled(curves), strict=True):
+        for name, y, p, colour, dash in _styled(curves):
             count = max(2, min(10, len(y) // 10))
             groups = [g for g in np.array_split(np.argsort(p, kind="stable"), count) if len(g)]
             said, true = (np.array([v[g].mean() for g in groups]) for v in (p, y))
@@ -163,13 +164,13 @@ def _confusion(run: Run) -> Picture:
     there = ~np.isnan(run.known[:, 0])
     number, guess = run.known[there, 0].astype(int), run.predicted[there].argmax(axis=1)
     names = [str(c) for c in run.task.classes]
-    count = np.zeros((len(names), len(names)), dtype=int)
-    np.add.at(count, (number, guess), 1)
-    share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
 
     def draw(figure: Any) -> None:
         from matplotlib.colors import LinearSegmentedColormap
+        from sklearn.metrics import confusion_matrix
 
+        count = confusion_matrix(number, guess, labels=range(len(names)))
+        share = count / np.maximum(count.sum(axis=1, keepdims=True), 1)
         axes = figure.add_subplot()
         shades = LinearSegmentedColormap.from_list("blue", ["#eef3f8", COLOURS[0]])
         axes.pcolormesh(share, cmap=shades, vmin=0, vmax=1)
@@ -230,7 +231,7 @@ def worst(run: Run) -> Section | None:
 def _explained(run: Run, rows: Sequence[int]) -> dict[int, Explanation]:
     """Explanations of some rows, each of the target with the largest error; none where the method has none."""
     made: dict[int, Explanation] = {}
-    target = {i: run.task.targets[_largest(run, i)[0]] for i in rows}
+    target = {i: run.task.targets[_worst_target(run, i)] for i in rows}
     try:
         for name in dict.fromkeys(target.values()):
             some = [i for i in rows if target[i] == name]
@@ -245,8 +246,8 @@ def _places(run: Run, rows: Sequence[int]) -> dict[int, Place]:
     """Whether the model has seen anything like some rows; nothing where it cannot compare."""
     made: dict[int, Place] = {}
     try:
-        for t in dict.fromkeys(_largest(run, i)[0] for i in rows):
-            some = [i for i in rows if _largest(run, i)[0] == t]
+        for t in dict.fromkeys(_worst_target(run, i) for i in rows):
+            some = [i for i in rows if _worst_target(run, i) == t]
             texts = [run.smiles[i] for i in some]
             found = places(run.model, run.model.inputs.read(texts), texts, t, interval=False)
             made.update(zip(some, found, strict=bool(found)))
@@ -257,40 +258,38 @@ def _places(run: Run, rows: Sequence[int]) -> dict[int, Place]:
 
 def _told(run: Run, i: int, place: Place | None) -> list[str]:
     """A row's name, what was measured and predicted, and whether the model has seen anything like it."""
-    lines = [run.title(i)]
-    for t in _largest(run, i):
-        name = f"{run.task.targets[t]}: " if len(run.task.targets) > 1 else ""
-        if run.task.kind == "regression":
-            unit = f" {run.unit(t)}" if run.unit(t) else ""
-            lines.append(f"{name}measured {figure(run.known[i, t])}, predicted {figure(run.predicted[i, t])}{unit}")
-            if run.low is not None and run.high is not None and np.isfinite(run.high[i, t] - run.low[i, t]):
-                lines.append(interval_text(run.low[i, t], run.high[i, t]))
-        else:
-            true = int(run.known[i, t])
-            p = run.predicted[i, t] if run.task.kind == "multilabel" else run.predicted[i, true]
-            p = 1 - p if run.task.kind == "multilabel" and not true else p
-            lines.append(f"{name}true {run.task.classes[true]}, its probability {100 * p:.0f} %")
-    near = run.nearest.get(run.rows[i])
+    lines, t = [run.title(i)], _worst_target(run, i)
+    name = f"{run.task.targets[t]}: " if len(run.task.targets) > 1 else ""
+    if run.task.kind == "regression":
+        unit = f" {run.unit(t)}" if run.unit(t) else ""
+        lines.append(f"{name}measured {figure(run.known[i, t])}, predicted {figure(run.predicted[i, t])}{unit}")
+        if run.low is not None and run.high is not None and np.isfinite(run.high[i, t] - run.low[i, t]):
+            lines.append(interval_text(run.low[i, t], run.high[i, t]))
+    else:
+        true = int(run.known[i, t])
+        p = run.predicted[i, t] if run.task.kind == "multilabel" else run.predicted[i, true]
+        p = 1 - p if run.task.kind == "multilabel" and not true else p
+        lines.append(f"{name}true {run.task.classes[true]}, its probability {100 * p:.0f} %")
     if place is not None:
         lines += place.lines()
-    elif near is not None:
-        t = _largest(run, i)[0]
+    elif run.rows[i] in run.nearest:
+        similarity, near = run.nearest[run.rows[i]]
         value = near["values"][t]
         shown = "unknown" if value is None else figure(value) if isinstance(value, float) else str(value)
-        lines.append(f"nearest training molecule: similarity {run.similarity[i]:.2f}, measured {shown}")
+        lines.append(f"nearest training molecule: similarity {similarity:.2f}, measured {shown}")
     return lines
 
 
-def _largest(run: Run, i: int, most: int = 1) -> list[int]:
-    """The targets of a row with the largest errors, in standard deviations of each."""
-    there = np.flatnonzero(~np.isnan(run.known[i]))
+def _worst_target(run: Run, i: int) -> int:
+    """The target of a row with the largest error, in standard deviations of each."""
     if run.task.kind in ("binary", "multiclass"):
-        return [0]
+        return 0
+    there = np.flatnonzero(~np.isnan(run.known[i]))
     error = np.abs(run.known[i, there] - run.predicted[i, there])
     if run.task.kind == "regression":
         scale = np.nanstd(run.known[:, there], axis=0)
         error = error / np.where(scale > 0, scale, 1.0)
-    return [int(t) for t in there[np.argsort(-error, kind="stable")][:most]]
+    return int(there[error.argmax()])
 
 
 def distances(run: Run) -> Section | None:

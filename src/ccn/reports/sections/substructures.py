@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import logit
@@ -117,18 +116,7 @@ def informative(smiles: Sequence[str], values: Floats) -> tuple[list[Part], floa
     with rdBase.BlockLogs():
         for j, effect in zip(chosen.tolist(), fitted.coef_.tolist(), strict=True):
             i, centre, radius = where[bits[j]]
-            atoms, bonds = _environment(Chem.MolFromSmiles(smiles[i]), centre, radius)
-            made.append(Part(effect, len(has[bits[j]]), smiles[i], atoms, bonds))
+            atoms: dict[int, int] = {}  # to their distance
+            bonds = Chem.FindAtomEnvironmentOfRadiusN(Chem.MolFromSmiles(smiles[i]), radius, centre, atomMap=atoms)
+            made.append(Part(effect, len(has[bits[j]]), smiles[i], tuple(sorted({centre, *atoms})), tuple(bonds)))
     return sorted(made, key=lambda p: -p.effect), float(fitted.score(x[:, chosen], y))
-
-
-def _environment(mol: Any, centre: int, radius: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The atoms and bonds of a circular part."""
-    from rdkit import Chem
-
-    bonds = tuple(Chem.FindAtomEnvironmentOfRadiusN(mol, radius, centre)) if radius else ()
-    atoms = {centre}
-    for b in bonds:
-        bond = mol.GetBondWithIdx(b)
-        atoms |= {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()}
-    return tuple(sorted(atoms)), bonds
