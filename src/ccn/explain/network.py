@@ -24,6 +24,7 @@ from ccn.algebra.contractions import bell
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Batch
 from ccn.graphs.pack import Pack
+from ccn.learning.contributions import path_rule
 from ccn.learning.fitted import Fitted
 from ccn.learning.model import Model
 from ccn.learning.task import Floats
@@ -146,8 +147,7 @@ def _entries(tensor: Tensor, slope: Tensor, order: int) -> Floats:
 def _mean_slope(net: CCN, b: Batch, z: Tensor, output: int) -> Tensor:
     """(graphs, invariants) the mean over the path t z of the derivatives of an output."""
     total = torch.zeros_like(z)
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
-    for t, w in zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True):
+    for t, w in zip(*(x.tolist() for x in path_rule(_POINTS)), strict=True):
         with torch.enable_grad():
             at = (t * z).requires_grad_()
             (g,) = torch.autograd.grad(net.read(at, b)[:, output].sum(), at)

@@ -186,10 +186,8 @@ class Inputs:
                     f"with features={self.molecules!r}, extra_columns={list(self.columns)}"
                 )
             pack = pack.with_graph_features(pack.graph_features[:, found])
-        for key, names, wanted in (
-            ("features", data.vertex_names, self.vertex_names),
-            ("edge_features", data.edge_names, self.edge_names),
-        ):
+        vertices, edges = (data.vertex_names, self.vertex_names), (data.edge_names, self.edge_names)
+        for key, (names, wanted) in (("features", vertices), ("edge_features", edges)):
             if names and wanted and names != wanted:
                 pack = pack.matched(key, names, wanted)
         return pack
@@ -203,9 +201,8 @@ class Inputs:
         if self._set is None:
             return every
         places = self.columns_of()
-        return np.concatenate(
-            [every[:0], *(every[places[name]] for name in ("descriptors", COLUMNS) if name in places)]
-        )
+        dense = (every[places[name]] for name in ("descriptors", COLUMNS) if name in places)
+        return np.concatenate([every[:0], *dense])
 
     @property
     def vertex_columns(self) -> tuple[str, ...]:
@@ -222,10 +219,8 @@ class Inputs:
         if self._set is None:
             return (), ()
         atoms, bonds = self._set.vertex_names, self._set.edge_names
-        return (
-            tuple(i for i, name in enumerate(atoms) if name.startswith("chirality=")),
-            tuple(i for i, name in enumerate(bonds) if name == "stereo"),
-        )
+        chirality = tuple(i for i, name in enumerate(atoms) if name.startswith("chirality="))
+        return chirality, tuple(i for i, name in enumerate(bonds) if name == "stereo")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""

@@ -55,8 +55,7 @@ class Seen:
         def hashed(rows: Int) -> Int:
             return np.unique(_hashes(filter(None, (molecules[i] for i in rows.tolist())), salt))
 
-        train = hashed(split.train)
-        held = hashed(np.concatenate([split.validation, split.calibration]))
+        train, held = hashed(split.train), hashed(np.concatenate([split.validation, split.calibration]))
         return cls(salt[:_SALT], train, np.setdiff1d(held, train), _rdkit())
 
     def after(self, before: Seen) -> Seen:

@@ -177,8 +177,7 @@ class FittedCounts(Fitted):
             predicted = model.predict_proba(x)[:, chosen]
             start = np.full(len(x), factor * leaves.baseline()[0])
         made = self._carried(graphs, values, predicted, start)
-        to_margin = margin_of(self.task, output)
-        return made if numbers or boosted or to_margin is None else made.through(to_margin)
+        return made if numbers or boosted else made.through(margin_of(self.task, output))
 
     def _carried(self, graphs: Pack, values: Floats, predicted: Floats, baseline: Floats) -> Contributions:
         """From columns to the vertices and edges that are counted."""

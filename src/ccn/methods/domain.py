@@ -33,6 +33,7 @@ from ccn.errors import CCNError
 from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.fitted import under
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats
 from ccn.learning.trust import WORDS
@@ -249,12 +250,8 @@ class Domain:
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> Self:
         """What :meth:`state` gave; a ValueError if it is nothing of the kind."""
-
-        def under(prefix: str) -> dict[str, Tensor]:
-            return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}
-
-        parts, at = Tokens.from_state(under("parts/")), tuple(map(int, data["morgan_at"]))
-        morgan = Tokens.from_state(under("morgan/")) if at[1] > at[0] else None
+        parts, at = Tokens.from_state(under("parts/", tensors)), tuple(map(int, data["morgan_at"]))
+        morgan = Tokens.from_state(under("morgan/", tensors)) if at[1] > at[0] else None
         known, columns = tensors["known"], tensors["columns"]
         if known.ndim != 1 or known.dtype != torch.int32 or columns.ndim != 1 or columns.dtype != torch.uint8:
             raise ValueError("kinds of parts must be integers in a row")

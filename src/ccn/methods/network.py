@@ -20,7 +20,7 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import ranges, starts
 from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
-from ccn.learning.fitted import Fitted, State
+from ccn.learning.fitted import Fitted, State, under
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import better, check_monitor
 from ccn.learning.model import Model
@@ -133,8 +133,7 @@ class FittedNetworks(Fitted):
         _check_sizes([data["options"], data["prepared"]], tensors)
         made = []
         for i in sorted(members):
-            prefix = f"member{i}."
-            weights = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            weights = under(f"member{i}.", tensors)
             kinds = {v.dtype for v in weights.values() if v.is_floating_point()}
             net = seeded(cls.module, options, 0).to(kinds.pop())
             net.load_state_dict(weights)
