@@ -61,9 +61,7 @@ def _some(model: Model) -> list[tuple[CCN, FittedCovariant, float]]:
 
 
 def _batch(fitted: FittedCovariant, graphs: Pack) -> Batch:
-    ready = fitted.prepare(fitted.inputs.vertices(graphs), fitted.prepared)
-    ready = ready if fitted.reads_edges else ready.without_edge_features()
-    return ready.batch().to(fitted.device)
+    return fitted.ready(graphs).batch().to(fitted.device)
 
 
 def receptive_fields(model: Model, graphs: Pack, atom: int) -> list[list[int]]:

@@ -65,24 +65,21 @@ class FittedCovariant(FittedNetworks):
         """By integrated gradients (:mod:`ccn.methods.gradients`), within a hundredth of the difference."""
         from ccn.methods.gradients import integrated_gradients
 
-        ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
-        ready = ready if self.reads_edges else ready.without_edge_features()
-        several = self.task.kind == "multiclass"
+        ready, spans = self.ready(graphs), self.prepared.get(_COLUMNS, ())
+        columns = np.concatenate([np.arange(*span) for span in spans]) if spans else slice(None)
 
         def score(outputs: Tensor) -> Tensor:
-            return outputs.log_softmax(dim=1)[:, output] if several else outputs[:, output]
+            return (outputs.log_softmax(dim=1) if self.task.kind == "multiclass" else outputs)[:, output]
 
-        made = []
+        members = []
         for net in self._nets:
-            found = integrated_gradients(net, ready, score, made_of=(self.inputs.vertices, graphs))
-            bare = Contributions.none(graphs, found.prediction, found.baseline)
-            spans = self.prepared.get(_COLUMNS, ())
-            columns = np.concatenate([np.arange(*span) for span in spans]) if spans else slice(None)
+            read = integrated_gradients(net, ready, score, made_of=(self.inputs.vertices, graphs))
+            every = Contributions.none(graphs, read.prediction, read.baseline)  # also of columns that it does not read
             if net.graph_features:
-                bare.whole[:, columns] = found.whole
-            bonds = found.bonds if self.reads_edges else bare.bonds
-            made.append(unscaled(self.task, output, replace(bare, atoms=found.atoms, bonds=bonds)))
-        return made[0] if len(made) == 1 else pooled(self.task, output, [(self.task, c) for c in made])
+                every.whole[:, columns] = read.whole
+            bonds = read.bonds if self.reads_edges else every.bonds
+            members.append(unscaled(self.task, output, replace(every, atoms=read.atoms, bonds=bonds)))
+        return members[0] if len(members) == 1 else pooled(self.task, output, [(self.task, c) for c in members])
 
     @property
     def _nets(self) -> tuple[CCN, ...]:
@@ -113,9 +110,9 @@ class Covariant(NetworkMethod):
         return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
 
     def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
-        return (
-            tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name in ("paper", "authors") else ({},)
-        )
+        if self.base_recipe().name not in ("paper", "authors"):
+            return ({},)
+        return tuple({"channels": c} for c in PAPER_WIDTHS)
 
     def reads(self) -> Features:
         chosen = self.resolved()
@@ -133,7 +130,7 @@ class Covariant(NetworkMethod):
     def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         if not self.reads_whole:
             return {}
-        columns: Mapping[str, slice] = inputs.columns_of()
+        columns = inputs.columns_of()
         dense = [columns[name] for name in _DENSE if name in columns]
         return {_COLUMNS: [[c.start, c.stop] for c in dense] or [[0, graphs.graph_width]]}
 
@@ -155,7 +152,7 @@ class NamedCovariant(Covariant):
 
     named_recipes = False
 
-    def usual_recipe(self) -> Recipe:
+    def base_recipe(self) -> Recipe:
         return _NAMED[self.name] if self.recipe is None else self.recipe
 
 

@@ -8,7 +8,6 @@ depends on how its vertices are numbered in no other way than the vertices thems
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,13 +70,8 @@ def shares_of(kernel: PartShares, graphs: Pack, seen: list[list[Bag]], alpha: Fl
 def kinds_of(kernel: PartKinds, graphs: Pack, others: Pack, alpha: Floats) -> Floats:
     """The same for :class:`PartKinds`, whose share is that of all levels together, and other graphs h."""
     found, known = (kinds(g, kernel.order, kernel.levels) for g in (graphs, others))
-    theirs = [_things(tally(graph_of(others), of, len(others)), kernel.counted) for of in known]
+    theirs = [unary(tally(graph_of(others), of, len(others)), kernel.counted) for of in known]
     return _shared_parts(graphs, found, theirs, alpha, {kernel.levels}, kernel.counted)
-
-
-def _things(bag: Bag, counted: bool = True) -> Bag:
-    """Kinds of which a minimum is a product: a kind that occurs c times as c things, or as one."""
-    return unary(bag) if counted else replace(bag, count=np.ones(len(bag.key)))
 
 
 def _shared_parts(
@@ -93,15 +87,14 @@ def _shared_parts(
     Args:
         graphs: the graphs g.
         found: for each level the kinds of the parts of their vertices.
-        theirs: for each level the kinds of the graphs h, as :func:`_things` makes them.
+        theirs: for each level the kinds of the graphs h, as :func:`unary` makes them.
         alpha: (graphs h,).
         depths: what is summed over.
         counted: whether it matters how often a kind occurs.
     """
     own = [tally(graph_of(graphs), level, len(graphs)) for level in found]
-    items = [_things(bag, counted) for bag in own]
-    times = [bag.count.astype(np.int64) if counted else np.ones(len(bag.key), np.int64) for bag in own]
-    entry = [np.repeat(np.arange(len(t)), t) for t in times]
+    items = [unary(bag, counted) for bag in own]
+    entry = [np.repeat(np.arange(len(bag.key)), bag.count.astype(np.int64) if counted else 1) for bag in own]
     pairs = [matrices(a, b) for a, b in zip(items, theirs, strict=True)]
     place = [
         np.searchsorted(np.unique(np.concatenate([a.key, b.key])), a.key) for a, b in zip(items, theirs, strict=True)

@@ -110,20 +110,20 @@ class BagKernel(Kernel[Bag]):
         return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
 
 
-def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
-    """The file of the Gram matrix of these graphs with this kernel."""
-    what = [kernel.version, type(kernel).__name__, kernel.settings(), normalise, fingerprint(graphs)]
+def gram_path(kernel: Kernel[Any], graphs: Pack) -> Path:
+    """The file of the normalised Gram matrix of these graphs with this kernel."""
+    what = [kernel.version, type(kernel).__name__, kernel.settings(), True, fingerprint(graphs)]
     learned = [part for item in sorted(kernel.state().items()) for part in item]
     return cache_folder() / "grams" / f"{type(kernel).__name__}-{digest(what, *learned)[:32]}.npy"
 
 
-def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
+def stored_gram(kernel: Kernel[Any], graphs: Pack) -> NDArray[np.float32]:
     """The Gram matrix of all graphs in single precision, read from the cache or computed and written there.
 
     Processes that need the same matrix at the same time wait for the one that computes it. If it cannot be written,
     there is a warning and it stays in memory.
     """
-    path = gram_path(kernel, graphs, normalise=normalise)
+    path = gram_path(kernel, graphs)
     if (found := _read(path, len(graphs))) is not None:
         return found
     made: NDArray[np.float32] | None = None
@@ -131,13 +131,13 @@ def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) ->
         with lock(path):
             if (found := _read(path, len(graphs))) is not None:
                 return found
-            made = kernel.gram(graphs, normalise=normalise).astype(np.float32)
+            made = kernel.gram(graphs).astype(np.float32)
             write_atomically(path, lambda file: np.save(file, made, allow_pickle=False))
     except (OSError, FileError) as error:
         warnings.warn(
             f"the Gram matrix is kept in memory only ({error}); set CCN_CACHE to a folder with space", stacklevel=2
         )
-    return kernel.gram(graphs, normalise=normalise).astype(np.float32) if made is None else made
+    return kernel.gram(graphs).astype(np.float32) if made is None else made
 
 
 def _read(path: Path, rows: int) -> NDArray[np.float32] | None:

@@ -69,6 +69,10 @@ class _FeatureMap:
     anchors: Summary
     project: Floats
 
+    def __call__(self, covariances: Floats) -> Floats:
+        """(balls, width)."""
+        return Summary.of(covariances).compare(self.anchors) @ self.project
+
 
 def _groups(start: Int, member: Int) -> Iterator[tuple[Int, Int]]:
     """Sets of vertices by their size, in blocks: the indices of the sets, and their members (sets, size)."""
@@ -136,14 +140,23 @@ class MultiscaleLaplacian(Kernel[Summary]):
         features, learned = _one_hot(label, common), []
         rng = np.random.default_rng(self.seed)
         for level in range(1, self.levels + 1):
-            kinds, of = _kinds(summaries(a, *_balls(a, level), features, self.ridge, self.noise))
+            kinds, of = self._ball_kinds(a, level, features)
             drawn = np.sort(rng.permutation(len(kinds))[: self.anchors])
             anchors = Summary.of(kinds[drawn])
             value, vector = np.linalg.eigh(anchors.compare(anchors))
             kept = np.flatnonzero(value > 1e-10 * value[-1])[-self.width :]
             learned.append(_FeatureMap(anchors, vector[:, kept] / np.sqrt(value[kept])))
-            features = _features(kinds, of, learned[-1])
+            features = learned[-1](kinds)[of]
         return replace(self, labels=common, learned=tuple(learned))
+
+    def _ball_kinds(self, a: Any, radius: int, features: Floats) -> tuple[Floats, Int]:
+        """The distinct covariances of the balls around vertices, in an order that does not depend on that of these, and
+        the index of each ball's.
+        """
+        covariances = summaries(a, *_balls(a, radius), features, self.ridge, self.noise)
+        flat = covariances.reshape(len(covariances), -1)
+        _, first, of = np.unique(row_names(np.round(flat, _DIGITS)), return_index=True, return_inverse=True)
+        return covariances[first], of.astype(np.int64)
 
     def see(self, graphs: Pack) -> Summary:
         if self.labels is None:
@@ -151,8 +164,8 @@ class MultiscaleLaplacian(Kernel[Summary]):
         a = neighbours(graphs)
         features = _one_hot(vertex_names(graphs), self.labels)
         for level, learned in enumerate(self.learned, start=1):
-            kinds, of = _kinds(summaries(a, *_balls(a, level), features, self.ridge, self.noise))
-            features = _features(kinds, of, learned)
+            kinds, of = self._ball_kinds(a, level, features)
+            features = learned(kinds)[of]
         start = starts(graphs.sizes)
         return Summary.of(summaries(a, start, np.arange(start[-1]), features, self.ridge, self.noise))
 
@@ -196,16 +209,3 @@ def _balls(a: Any, radius: int) -> tuple[Int, Int]:
         ball = ball @ step
         ball.data[:] = 1
     return ball.indptr.astype(np.int64), ball.indices.astype(np.int64)
-
-
-def _kinds(covariances: Floats) -> tuple[Floats, Int]:
-    """The distinct covariances, in an order that does not depend on that of the vertices, and the index of each."""
-    flat = covariances.reshape(len(covariances), -1)
-    _, first, of = np.unique(row_names(np.round(flat, _DIGITS)), return_index=True, return_inverse=True)
-    return covariances[first], of.astype(np.int64)
-
-
-def _features(kinds: Floats, of: Int, level: _FeatureMap) -> Floats:
-    """(vertices, width) the features of a level."""
-    found: Floats = (Summary.of(kinds).compare(level.anchors) @ level.project)[of]
-    return found

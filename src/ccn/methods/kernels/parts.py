@@ -17,7 +17,7 @@ level; :class:`PartShares` has its mean over several levels, and sees the labels
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 from weakref import WeakKeyDictionary
@@ -38,6 +38,7 @@ from ccn.methods.kernels.bags import (
     mix,
     name,
     row_names,
+    shares,
     tally,
     unary,
     vertex_names,
@@ -123,14 +124,10 @@ class PartKinds(Kernel[Bag]):
 
     def see(self, graphs: Pack) -> Bag:
         keys = np.concatenate(kinds(graphs, self.order, self.levels))
-        bag = tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs))
-        return unary(bag) if self.counted else replace(bag, count=np.ones(len(bag.key)))
+        return unary(tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs)), self.counted)
 
     def compare(self, a: Bag, b: Bag) -> Floats:
-        left, right = matrices(a, b)
-        both = (left @ right.T).toarray()  # sums of minima, since counts are zero or one
-        share: Floats = both / (left.sum(axis=1)[:, None] + right.sum(axis=1) - both)
-        return share
+        return shares(*matrices(a, b))
 
     def squares(self, a: Bag) -> Floats:
         return np.ones(a.graphs)
