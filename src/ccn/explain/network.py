@@ -130,16 +130,13 @@ def _pairs(net: CCN, b: Batch, output: int) -> list[Floats]:
 
 def _entries(tensor: Tensor, slope: Tensor, order: int) -> Floats:
     """(m, m) what the entries of a tensor contribute; tensors of order 1 and 0 on the diagonal, in equal shares."""
-    m = tensor.shape[0] if order else 1
-    if order == 0:
-        return np.asarray([[float(tensor @ slope[0])]])
-    if order == 1:
-        return np.diag((tensor @ slope[0]).double().cpu().numpy())
     if order > 2:
         raise ConfigurationError(f"pairs of atoms are shown for networks of order 1 and 2, not {order}")
-    every = (tensor @ slope[0]).double().cpu().numpy()  # partitions: the sum first, the diagonal last
-    trace = (tensor @ slope[1]).double().cpu().numpy()
-    return np.asarray(every + np.eye(m) * trace)
+    each = (tensor @ slope[0]).double().cpu().numpy()
+    if order < 2:
+        return np.diag(np.atleast_1d(each))
+    trace = (tensor @ slope[1]).double().cpu().numpy()  # partitions: the sum first, the diagonal last
+    return np.asarray(each + np.eye(len(each)) * trace)
 
 
 def _mean_slope(net: CCN, b: Batch, z: Tensor, output: int) -> Tensor:

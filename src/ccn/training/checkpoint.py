@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from ccn import sealed
 from ccn.errors import DependencyError, FileError
 from ccn.files import write_atomically
+from ccn.learning.fitted import under
 
 __all__ = ["Progress", "files", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
 
@@ -93,8 +94,8 @@ def load(
 
     A file that was truncated or altered, or that does not fit the network and the optimiser, is passed over.
     """
-    found = files(folder)
-    for place, path in enumerate(found):
+    there = files(folder)
+    for place, path in enumerate(there):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
@@ -111,7 +112,7 @@ def load(
         # The settings of the groups belong to the run, and the learning rate is set at every step.
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         progress.earlier = progress.seconds
-        for older in found[place + 2 :]:  # left by a run that was killed before it removed them
+        for older in there[place + 2 :]:  # left by a run that was killed before it removed them
             older.unlink(missing_ok=True)
         return progress, best
     return None
@@ -124,28 +125,27 @@ def _checked(
     held: sealed.Sealed, net: nn.Module, optimiser: torch.optim.Optimizer
 ) -> tuple[Progress, _Weights, _Weights, dict[int, _Weights]]:
     """Progress, weights, best weights and the state of the optimiser; an error unless all of them can be loaded."""
-    parts: dict[str, _Weights] = {"net": {}, "best": {}, "optimiser": {}}
-    for key, value in held.tensors.items():
-        part, _, name = key.partition(".")
-        parts[part][name] = value
+    weights, best, moments = (under(f"{part}.", held.tensors) for part in ("net", "best", "optimiser"))
+    if len(weights) + len(best) + len(moments) < len(held.tensors):
+        raise ValueError("tensors of something else")
     shapes = {k: v.shape for k, v in net.state_dict().items()}
-    for weights in filter(None, (parts["net"], parts["best"])):  # there is no best before the end of an epoch
-        if {k: v.shape for k, v in weights.items()} != shapes:
+    for given in (weights, best or weights):  # there is no best before the end of an epoch
+        if {k: v.shape for k, v in given.items()} != shapes:
             raise ValueError("weights of another network")
     parameters = [p for group in optimiser.param_groups for p in group["params"]]
     state: dict[int, _Weights] = {}
-    for key, value in parts["optimiser"].items():
+    for key, value in moments.items():
         i, _, name = key.partition(".")
         if value.shape != (() if name == "step" else parameters[int(i)].shape):
             raise ValueError("the state of another optimiser")
         state.setdefault(int(i), {})[name] = value
     kinds = {frozenset(values) for values in state.values()}
     adam = isinstance(optimiser, torch.optim.Adam | torch.optim.AdamW)
-    if not parts["net"] or kinds - {frozenset(("step", "exp_avg", "exp_avg_sq") if adam else ("momentum_buffer",))}:
-        raise ValueError("the state of another network or optimiser")
+    if kinds - {frozenset(("step", "exp_avg", "exp_avg_sq") if adam else ("momentum_buffer",))}:
+        raise ValueError("the state of another optimiser")
     if "run" not in held.data:
         raise ValueError("of no run")
-    return _progress(held.data["progress"]), parts["net"], parts["best"], state
+    return _progress(held.data["progress"]), weights, best, state
 
 
 def _progress(data: Mapping[str, Any]) -> Progress:
