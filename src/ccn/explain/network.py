@@ -119,12 +119,12 @@ def _pairs(net: CCN, b: Batch, output: int) -> list[Floats]:
     at = 0
     for level in levels:
         width = bell(level.order) * level.channels
-        own = slope[:, at : at + width].view(len(b), bell(level.order), level.channels)
+        slopes = slope[:, at : at + width].view(len(b), bell(level.order), level.channels)
         at += width
         for v in range(len(level)):
             g = int(level.nodes.graph[int(level.nodes.storage[v])])
             part = np.array(level.part(v)) - b.start[g]
-            out[g][np.ix_(part, part)] += _entries(level.node(v), own[g], level.order)
+            out[g][np.ix_(part, part)] += _entries(level.node(v), slopes[g], level.order)
     return out
 
 
@@ -168,16 +168,11 @@ def contraction_shares(model: Model, graphs: Pack, output: int = 0) -> list[Carr
     """
     found: dict[tuple[int, str, str], float] = {}
     for net, fitted, weight in _some(model):
+        weights = [layer.weight for layer in net.layers]
         for i in range(len(graphs)):
-            b = _batch(fitted, graphs.select([i]))
-            weights = [layer.weight for layer in net.layers]
-            before = [w.requires_grad for w in weights]
-            for w in weights:
-                w.requires_grad_()
             with torch.enable_grad():
-                gradients = torch.autograd.grad(net(b)[:, output].sum(), weights, allow_unused=True)
-            for w, flag in zip(weights, before, strict=True):
-                w.requires_grad_(flag)
+                out = net(_batch(fitted, graphs.select([i])))[:, output].sum()
+                gradients = torch.autograd.grad(out, weights, allow_unused=True)
             for level, (layer, w, g) in enumerate(zip(net.layers, weights, gradients, strict=True), start=1):
                 if g is None:
                     continue

@@ -210,35 +210,33 @@ class Model:
 
         What is doubtful about it is in ``about["warnings"]``, by the validation rows or, without any, some of training.
         """
-        predicted = {
-            part: self.predict(examples.graphs.select(rows))
-            for part in ("validation", "calibration")
-            if len(rows := getattr(examples.split, part))
-        }
-        if not len(examples.validation):
-            some = examples.train[:: max(1, len(examples.train) // _SOME)]
-            judged, known, p = "training", examples.targets[some], self.predict(examples.graphs.select(some))
-        else:
-            judged, known, p = "validation", examples.targets[examples.validation], predicted["validation"]
+        parts = {part: getattr(examples.split, part) for part in ("validation", "calibration")}
+        parts = {part: rows for part, rows in parts.items() if len(rows)}
+        predicted = {part: self.predict(examples.graphs.select(rows)) for part, rows in parts.items()}
+        judged, rows = "validation", examples.validation
+        if judged not in predicted:
+            judged, rows = "training", examples.train[:: max(1, len(examples.train) // _SOME)]
+        p = predicted[judged] if judged in predicted else self.predict(examples.graphs.select(rows))
         for part, each in {**predicted, judged: p}.items():
             check_finite(each.mean, part)
-        wary = tails(self.task, examples.targets[examples.train]) + doubts(self.task, known, p.mean, judged)
-        about, overlap = {**self.about, "metrics": {}, "warnings": wary}, {}
-        for part, p in predicted.items():
-            rows = getattr(examples.split, part)
-            about["metrics"][part] = self.metrics(examples.targets[rows], p)
-            overlap[part] = self.overlap(examples.molecules_of(rows), examples.targets[rows], p, parts=("train",))
+        wary = tails(self.task, examples.targets[examples.train])
+        wary += doubts(self.task, examples.targets[rows], p.mean, judged)
+        known = {part: examples.targets[rows] for part, rows in parts.items()}
+        measured = {part: self.metrics(known[part], predicted[part]) for part in parts}
+        about = {**self.about, "metrics": measured, "warnings": wary}
         if self.seen is not None:
-            about["overlap"] = overlap
+            molecules = {part: examples.molecules_of(rows) for part, rows in parts.items()}
+            about["overlap"] = {
+                part: self.overlap(molecules[part], known[part], predicted[part], parts=("train",)) for part in parts
+            }
         made = replace(self, about=about)
         if "calibration" in predicted:
             floor = self._floors(examples.targets[examples.validation], predicted.get("validation"))
-            made = made._calibrated(examples.targets[examples.split.calibration], predicted["calibration"], floor)
+            made = made._calibrated(known["calibration"], predicted["calibration"], floor)
         if not predicted:
             return made._with_words(examples, examples.validation, None)
-        rows = np.concatenate([getattr(examples.split, part) for part in predicted])
         mean, spread = (np.concatenate([getattr(p, a) for p in predicted.values()]) for a in ("mean", "spread"))
-        return made._with_words(examples, rows, Prediction(mean, spread))
+        return made._with_words(examples, np.concatenate(list(parts.values())), Prediction(mean, spread))
 
     def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction, folds: Int | None = None) -> Model:
         """The same for a method that has predicted its rows out of fold: these count as validation and calibrate.

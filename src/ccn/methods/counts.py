@@ -256,8 +256,8 @@ class CountFeatures(Chosen):
         for column in y.T:
 
             def judge(point: dict[str, Any], rows: Int, held: Int, y: Floats = column) -> float:
-                made = self._model(point, x[rows], y[rows], task)
-                return self.success(y[held], _guess(made, x[held], linear=linear))
+                model = self._model(point, x[rows], y[rows], task)
+                return self.success(y[held], _guess(model, x[held], linear=linear))
 
             point = best(points, self.rounds(column, train, groups), judge)
             there = np.flatnonzero(~np.isnan(column[:train]))

@@ -50,12 +50,8 @@ class Outcome:
 
     Example:
         >>> import ccn
-        >>> from ccn.learning.examples import Examples
-        >>> from ccn.methods import make_method
-        >>> data = ccn.datasets.load("MUTAG").subset(range(40))
-        >>> examples = Examples.of_dataset(data, ccn.datasets.splits.Split(range(30), range(30, 40), []))
-        >>> model, outcome = fit(make_method("wl", classification=True), examples)
-        >>> sorted(outcome.chosen[0])
+        >>> wl = ccn.CCNClassifier(method="wl").fit(["CO", "CCO", "CCCO", "CN", "CCN", "CCCN"], [1, 1, 1, 0, 0, 0])
+        >>> sorted(wl.outcome_.chosen[0])
         ['C', 'depth']
     """
 
@@ -255,7 +251,7 @@ def fit(
         seen = Seen.of(examples.molecules, examples.split, salt)
         seen = seen if before is None else seen.after(before)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
-    if domain:
+    if domain and examples.per == "graph":  # distances are of graphs, and so must errors be
         model = _with_domain(model, examples, outcome)
     if outcome.held is None:
         model = model.held_out(examples)
@@ -270,8 +266,6 @@ def _with_domain(model: Model, examples: Examples, outcome: Outcome) -> Model:
     """The model with the domain of the rows that it was fitted to; as it is where their parts cannot be compared."""
     s = examples.split
     rows = s.train if outcome.held is None else np.sort(np.concatenate([s.train, s.validation, s.calibration]))
-    if examples.per != "graph":  # errors are of vertices or edges, distances of graphs
-        return model
     seed, salt = int(model.about["seed"]), int(digest("domain", str(model.about["fingerprint"]))[:15], 16)
     edges = outcome.fitted.reads_edges
     made = fit_domain(examples.graphs.select(rows), outcome.fitted.inputs, edges=edges, seed=seed, salt=salt)

@@ -105,23 +105,15 @@ class NGF(nn.Module):
         out = out.index_add(0, of, self.write[0](h).softmax(dim=1))
         for weight, bias, write in zip(self.weights, self.biases, list(self.write)[1:], strict=True):
             near = h.index_add(0, to, h.index_select(0, source))
-            h = torch.relu(_by_degree(near, weight, bias, degree))
+            # Features are so narrow that the matrices of all degrees at once are faster than sorting the rows.
+            every = torch.addmm(bias.flatten(), near, weight.flatten(0, 1).T).unflatten(1, bias.shape)
+            h = torch.relu(every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0])
             out = out.index_add(0, of, write(h).softmax(dim=1))
         return out
 
     def forward(self, graphs: Any) -> Tensor:
         out: Tensor = self.read(self.fingerprint(graphs))
         return out
-
-
-def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Tensor:
-    """Multiply every row by the matrix of its degree.
-
-    Features are so narrow that multiplying by the matrices of all degrees is faster than sorting the rows.
-    """
-    every = torch.addmm(bias.flatten(), near, weight.flatten(0, 1).T).unflatten(1, bias.shape)
-    chosen: Tensor = every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0]
-    return chosen
 
 
 class _FittedReference(FittedNetworks):
