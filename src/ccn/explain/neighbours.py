@@ -164,8 +164,8 @@ def cliffs(
         ]
         found = sorted(found, key=lambda f: (-f[0], f[1], f[2]))[:most]
     out = []
-    for steep, a, b, near in found:
+    for steep, a, b, share in found:
         first, second = int(known[a]), int(known[b])
         pair = smiles[first], smiles[second]
-        out.append(Cliff((first, second), pair, (float(y[a]), float(y[b])), near, steep, common(*pair)))
+        out.append(Cliff((first, second), pair, (float(y[a]), float(y[b])), share, steep, common(*pair)))
     return out

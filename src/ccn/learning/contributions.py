@@ -93,7 +93,7 @@ class Contributions:
         graphs = np.arange(len(self))
         atoms = np.bincount(np.repeat(graphs, self.atom_counts), self.atoms, minlength=len(self))
         bonds = np.bincount(np.repeat(graphs, self.bond_counts), self.bonds, minlength=len(self))
-        return self.difference - (atoms + bonds + self.whole.sum(axis=1) + self.lacking)
+        return np.asarray(self.difference - (atoms + bonds + self.whole.sum(axis=1) + self.lacking))
 
     def times(self, factor: Any, shift: Any = 0.0) -> Self:
         """``factor * margin + shift``, with one factor and one shift or one for each graph."""

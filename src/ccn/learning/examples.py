@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ccn.datasets.dataset import Dataset
 from ccn.datasets.splits import Split, random_split, stratified_split
 from ccn.errors import ConfigurationError
-from ccn.features.scaling import Scale
+from ccn.features.scaling import Scale, Shape
 from ccn.files import digest
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, Ragged
@@ -203,7 +203,8 @@ class Examples:
         if bounds is not None:
             bounds = np.concatenate([bounds, np.full((len(bounds), len(used), 2), np.nan)], axis=1)
         if not isinstance(scale, str):
-            scale = (*scale, *("auto" for _ in used))
+            auto: Shape = "auto"
+            scale = (*scale, *[auto] * len(used))
         return replace(
             self,
             targets=np.concatenate([self.targets, values[:, used]], axis=1),

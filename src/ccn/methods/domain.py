@@ -248,26 +248,36 @@ class Domain:
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> Self:
         """What :meth:`state` gave; a ValueError if it is nothing of the kind."""
-        parts, at = Tokens.from_state(under("parts/", tensors)), tuple(map(int, data["morgan_at"]))
-        morgan = Tokens.from_state(under("morgan/", tensors)) if at[1] > at[0] else None
+        parts, (start, stop) = Tokens.from_state(under("parts/", tensors)), map(int, data["morgan_at"])
+        morgan = Tokens.from_state(under("morgan/", tensors)) if stop > start else None
         known, columns = tensors["known"], tensors["columns"]
         if known.ndim != 1 or known.dtype != torch.int32 or columns.ndim != 1 or columns.dtype != torch.uint8:
             raise ValueError("kinds of parts must be integers in a row")
-        hashes, (inside, outside) = known.numpy().view(np.uint32), (float(data[key]) for key in WORDS[::2])
-        names, salt, order = tuple(data["names"]), int(data["salt"]), int(data["order"])
+        made = cls(
+            salt=int(data["salt"]),
+            parts=parts,
+            morgan=morgan,
+            morgan_at=(start, stop),
+            known=known.numpy().view(np.uint32),
+            columns=columns.numpy() > 0,
+            names=tuple(data["names"]),
+            order=int(data["order"]),
+            labels=bool(data["labels"]),
+            edges=bool(data["edges"]),
+            inside=float(data["inside"]),
+            outside=float(data["outside"]),
+        )
         fits = (
-            (hashes[1:] > hashes[:-1]).all()
-            and (len(at) == 2 and at[0] >= 0)
+            (made.known[1:] > made.known[:-1]).all()
             and (morgan is None or len(morgan) == len(parts))
-            and 0 <= inside <= outside <= 1
-            and all(isinstance(text, str) for text in names)
-            and len(names) in (0, len(columns))
-            and (len(columns) and 0 <= salt < 2**63 and order in (1, 2))
+            and (start >= 0 and 0 <= made.salt < 2**63 and made.order in (1, 2))
+            and 0 <= made.inside <= made.outside <= 1
+            and all(isinstance(text, str) for text in made.names)
+            and (len(columns) and len(made.names) in (0, len(columns)))
         )
         if not fits:
             raise ValueError("what the model has learned from does not fit together")
-        flags = (bool(data["labels"]), bool(data["edges"]))
-        return cls(salt, parts, morgan, at, hashes, columns.numpy() > 0, names, order, *flags, inside, outside)
+        return made
 
 
 def _largest(shares: NDArray[np.float32], k: int) -> Int:

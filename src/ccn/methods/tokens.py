@@ -127,7 +127,8 @@ class Tokens:
         ):
             raise ValueError("tokens of training graphs must be integers in a row")
         vocabulary, start = found[0].numpy().view(np.uint32), found[1].numpy().astype(np.int64)
-        place = found[2].numpy().view(np.uint16 if found[2].dtype == torch.int16 else np.uint32)
+        place = found[2].numpy()
+        place = place.view(np.uint16 if place.dtype == np.int16 else np.uint32)
         if (
             not 2 <= len(start) <= _MOST + 1
             or start[0] != 0
