@@ -7,7 +7,7 @@ form them -> an :class:`Explanation` each, with names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -222,43 +222,51 @@ def explain_graphs(
         groups = [(output, np.flatnonzero(predicted == output.number)) for output in outputs]
     explained: dict[int, Explanation] = {}
     for output, rows in groups:
-        some = graphs.select(rows)
-        made = model.explain(some, output.number)
-        joint: Sequence[Floats | None] = [None] * len(rows)
-        if pairs:
-            from ccn.explain.network import pair_contributions
-
-            joint = pair_contributions(model, some, output.number)
-        if model.task.kind == "multiclass":
-            values = model.predict(some).mean[:, output.column]
-        else:
-            to_value = value_of(model.task, output.number)
-            values = made.prediction if to_value is None else to_value(made.prediction)
-        atoms = np.split(made.atoms.copy(), starts(made.atom_counts)[1:-1])
-        bonds = np.split(made.bonds, starts(made.bond_counts)[1:-1])
-        for i, row in enumerate(rows.tolist()):
-            columns = made.whole[i].copy()
-            if mols[row] is not None:
-                _carry_morgan(model, mols[row], columns, atoms[i])
-            whole = _named(model, columns)
-            if made.lacking[i]:
-                whole[LACKING] = whole.get(LACKING, 0.0) + float(made.lacking[i])
-            explained[row] = Explanation(
-                target=output.name,
-                scale=scale_of(model.task, output),
-                value=float(values[i]),
-                prediction=float(made.prediction[i]),
-                baseline=float(made.baseline[i]),
-                atoms=atoms[i],
-                bonds=bonds[i],
-                ends=np.asarray(some[i].edges, dtype=np.int64).reshape(-1, 2),
-                whole=dict(sorted(whole.items(), key=lambda item: -abs(item[1]))),
-                residual=float(made.residual[i]),
-                smiles=smiles[row],
-                mol=mols[row],
-                pairs=joint[i],
-            )
+        texts, molecules = ([held[i] for i in rows.tolist()] for held in (smiles, mols))
+        found = _explained(model, graphs.select(rows), output, texts, molecules, pairs)
+        explained |= zip(rows.tolist(), found, strict=True)
     return [explained[i] for i in range(len(graphs))]
+
+
+def _explained(
+    model: Model, graphs: Pack, output: Output, smiles: Sequence[str], mols: Sequence[Any], pairs: bool
+) -> Iterator[Explanation]:
+    """The explanations of one output."""
+    made = model.explain(graphs, output.number)
+    joint: Sequence[Floats | None] = [None] * len(graphs)
+    if pairs:
+        from ccn.explain.network import pair_contributions
+
+        joint = pair_contributions(model, graphs, output.number)
+    if model.task.kind == "multiclass":
+        values = model.predict(graphs).mean[:, output.column]
+    else:
+        to_value = value_of(model.task, output.number)
+        values = made.prediction if to_value is None else to_value(made.prediction)
+    atoms = np.split(made.atoms.copy(), starts(made.atom_counts)[1:-1])
+    bonds = np.split(made.bonds, starts(made.bond_counts)[1:-1])
+    for i, mol in enumerate(mols):
+        columns = made.whole[i].copy()
+        if mol is not None:
+            _carry_morgan(model, mol, columns, atoms[i])
+        whole = _named(model, columns)
+        if made.lacking[i]:
+            whole[LACKING] = whole.get(LACKING, 0.0) + float(made.lacking[i])
+        yield Explanation(
+            target=output.name,
+            scale=scale_of(model.task, output),
+            value=float(values[i]),
+            prediction=float(made.prediction[i]),
+            baseline=float(made.baseline[i]),
+            atoms=atoms[i],
+            bonds=bonds[i],
+            ends=np.asarray(graphs[i].edges, dtype=np.int64).reshape(-1, 2),
+            whole=dict(sorted(whole.items(), key=lambda item: -abs(item[1]))),
+            residual=float(made.residual[i]),
+            smiles=smiles[i],
+            mol=mol,
+            pairs=joint[i],
+        )
 
 
 def _carry_morgan(model: Model, mol: Any, columns: Floats, atoms: Floats) -> None:

@@ -15,42 +15,31 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.errors import ConfigurationError, FileError
+from ccn.errors import FileError
 from ccn.files import cache_folder, digest, lock, write_atomically
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import fingerprint
 from ccn.methods.kernels.bags import Bag, matrices
+from ccn.settings import Checked
 
-__all__ = ["BagKernel", "Bounds", "Floats", "Kernel", "gram_path", "stored_gram"]
+__all__ = ["BagKernel", "Floats", "Kernel", "gram_path", "stored_gram"]
 
 Floats = NDArray[np.float64]
-Bounds = Mapping[str, tuple[float, float]]
 Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
-class Kernel(ABC, Generic[Seen]):
+class Kernel(Checked, ABC, Generic[Seen]):
     """A positive semidefinite function of two graphs that does not depend on how their vertices are numbered.
 
     Vertices are compared by their features, which must therefore be discrete; directed edges count both ways and
     weights are ignored. A kernel first extracts from each pack what it sees of it, then compares that.
 
-    ``version`` changes whenever the kernel of the same settings does, so that matrices and machines of an earlier
-    version are not used.
+    The settings are bounded: beyond, a kernel would take hours or all memory. ``version`` changes whenever the kernel
+    of the same settings does, so that matrices and machines of an earlier version are not used.
     """
 
     version: ClassVar[int] = 1
-    bounds: ClassVar[Bounds] = {}
-    """The least and the largest value of settings: beyond, a kernel would take hours or all memory."""
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in self.bounds.items():
-            value, usual = getattr(self, name), type(self).__dataclass_fields__[name].default
-            if value is None and usual is None:
-                continue
-            kind = (int, float) if isinstance(usual, float) else (int,)
-            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
-                raise ConfigurationError(f"{name}={value!r}: choose {kind[-1].__name__}s from {least:g} to {most:g}")
 
     def fit(self, graphs: Pack) -> Self:
         """The kernel fitted to graphs; most learn nothing."""

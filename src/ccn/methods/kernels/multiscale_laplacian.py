@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges, starts
 from ccn.methods.kernels.bags import row_names, vertex_names
-from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
+from ccn.methods.kernels.kernel import Floats, Kernel
+from ccn.settings import setting
 
 __all__ = ["MultiscaleLaplacian", "Summary", "summaries"]
 
@@ -105,27 +106,14 @@ def summaries(a: Any, start: Int, member: Int, features: Floats, ridge: float, n
 
 @dataclass(frozen=True)
 class MultiscaleLaplacian(Kernel[Summary]):
-    """The overlap of graphs whose vertices are described by the balls around them.
+    """The overlap of graphs whose vertices are described by the balls around them."""
 
-    Args:
-        levels: radius of the largest balls.
-        ridge: added to Laplacians.
-        noise: added to covariances.
-        width: rank of the vertex features; at level 0 the number of most frequent labels that have a column.
-        anchors: number of balls per level that all others are compared with.
-        seed: of the random choice of anchors.
-    """
-
-    bounds: ClassVar[Bounds] = {
-        "levels": (0, 20), "ridge": (1e-9, 1e9), "noise": (1e-9, 1e9), "width": (1, 1000), "anchors": (1, 10_000),
-        "seed": (0, 2**63),
-    }  # fmt: skip
-    levels: int = 2
-    ridge: float = 0.1
-    noise: float = 0.1
-    width: int = 10
-    anchors: int = 100
-    seed: int = 0
+    levels: int = setting(2, "Radius of the largest balls.", least=0, below=21)
+    ridge: float = setting(0.1, "Added to Laplacians.", least=1e-9, below=1e9)
+    noise: float = setting(0.1, "Added to covariances.", least=1e-9, below=1e9)
+    width: int = setting(10, "Rank of the vertex features; at level 0 the most frequent labels.", least=1, below=1001)
+    anchors: int = setting(100, "Balls per level that all others are compared with.", least=1, below=10_001)
+    seed: int = setting(0, "Of the random choice of anchors.", least=0)
     labels: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
     learned: tuple[_FeatureMap, ...] = field(default=(), repr=False, compare=False)
 
