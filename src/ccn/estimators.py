@@ -409,14 +409,14 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def of_model(cls, model: Model) -> Self:
         """The estimator that fits such a model, fitted."""
         options = dict(model.settings)
-        own = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
-        if any(":" in str(value) for key, value in (own.get("settings") or {}).items() if key.endswith("scheme")):
+        given = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
+        if any(":" in str(value) for key, value in (given.get("settings") or {}).items() if key.endswith("scheme")):
             raise ConfigurationError("the file names code to import as its scheme, which no file of ccn does")
         recipe = options.pop("recipe", None)
         recipe = from_dict(recipe) if isinstance(recipe, Mapping) else recipe
         if recipe is None and not model.settings:
             recipe = getattr(model.fitted, "recipe", None)  # files of 0.1 have it there alone
-        made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **own)
+        made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **given)
         made.model_ = model
         made._learned()
         return made
@@ -527,8 +527,8 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def _learned(self) -> None:
         task = self.model_.task
-        own = np.array(task.classes)
-        self.classes_: Any = [own] * len(task.targets) if task.kind == "multilabel" else own
+        classes = np.array(task.classes)
+        self.classes_: Any = [classes] * len(task.targets) if task.kind == "multilabel" else classes
 
     def predict_proba(self, X: Any) -> Floats:
         """(rows, classes), or for several labels (rows, labels) the probability of each."""

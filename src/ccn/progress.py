@@ -71,9 +71,9 @@ def progress(
         console: where to show it; by default standard error.
     """
 
-    def lines(done: int, note: str | None = None, tell: Callable[[str], None] = log) -> None:
+    def lines(done: int, note: str | None = None, write: Callable[[str], None] = log) -> None:
         if note is not None:
-            tell(f"{title}, {note}")
+            write(f"{title}, {note}")
 
     if not shown:
         yield lines
@@ -82,7 +82,7 @@ def progress(
 
     console = console or Console(stderr=True)
     if not console.is_terminal:
-        yield partial(lines, tell=say) if notes else lines
+        yield partial(lines, write=say) if notes else lines
         return
     from rich import progress as rich
 

@@ -11,7 +11,7 @@ from ccn.learning.task import Floats, Task
 
 __all__ = ["check_finite", "doubts", "tails"]
 
-_LEAST = 10  # rows from which R2 and the classes predicted tell something
+_LEAST = 10  # rows below which R2 and the predicted classes say too little
 _FEW = 5  # rows of which all may have one prediction by chance
 _CONSTANT = 1e-6  # of the deviation of the targets
 _WORST = -1.0  # R2

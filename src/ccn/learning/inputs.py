@@ -215,7 +215,7 @@ class Inputs:
         return np.arange(place.start, place.stop)
 
     def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The columns of vertices and of edges that tell mirror images and E from Z apart."""
+        """The columns of vertices and of edges that distinguish mirror images, and E from Z."""
         if self._set is None:
             return (), ()
         atoms, bonds = self._set.vertex_names, self._set.edge_names

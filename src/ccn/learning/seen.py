@@ -34,7 +34,7 @@ def _rdkit() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Hashes of molecules, distinct and in order of size, so that they do not tell the rows of the data.
+    """Hashes of molecules, distinct and in order of size, so that they do not reveal the rows of the data.
 
     Attributes:
         salt: 16 bytes, other ones in every model.

@@ -166,9 +166,9 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
                 f"edge features of {graphs.edge_width:,} columns, more than {_MAX_EDGE_WIDTH:,}: each is a channel of "
                 "A with weights of its own; leave them out (edge_features=False) or give fewer labels"
             )
-        own = EdgeFeatures(graphs.edge_width)
+        of_edges = EdgeFeatures(graphs.edge_width)
         spanned = not n.diagonal and "weights" not in graphs.arrays and _span_one(graphs)
-        channels = (own,) if spanned else (a, own)
+        channels = (of_edges,) if spanned else (a, of_edges)
     return {
         "in_features": graphs.width,
         "out_features": outputs,

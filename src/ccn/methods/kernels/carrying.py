@@ -32,9 +32,9 @@ def carried(graphs: Pack, levels: Sequence[tuple[Bag, Floats]], found: Sequence[
         found: for each level the kinds of the parts of all vertices (:func:`part_kinds`).
     """
     of, total = graph_of(graphs), np.zeros(len(found[0]))
-    for (bag, values), own, members in zip(levels, found, _members(graphs), strict=False):
-        order = np.lexsort((own, of))  # that of the bag, in which the parts of a kind are one entry
-        each = np.empty(len(own))
+    for (bag, values), kinds_of_parts, members in zip(levels, found, _members(graphs), strict=False):
+        order = np.lexsort((kinds_of_parts, of))  # that of the bag, in which the parts of a kind are one entry
+        each = np.empty(len(kinds_of_parts))
         each[order] = np.repeat(values / bag.count, bag.count.astype(np.int64))
         total += members.T @ (each / np.diff(members.indptr))
     return total
@@ -92,14 +92,14 @@ def _shared_parts(
         depths: what is summed over.
         counted: whether it matters how often a kind occurs.
     """
-    own = [tally(graph_of(graphs), level, len(graphs)) for level in found]
-    items = [unary(bag, counted) for bag in own]
-    entry = [np.repeat(np.arange(len(bag.key)), bag.count.astype(np.int64) if counted else 1) for bag in own]
+    bags = [tally(graph_of(graphs), level, len(graphs)) for level in found]
+    items = [unary(bag, counted) for bag in bags]
+    entry = [np.repeat(np.arange(len(bag.key)), bag.count.astype(np.int64) if counted else 1) for bag in bags]
     pairs = [matrices(a, b) for a, b in zip(items, theirs, strict=True)]
     place = [
         np.searchsorted(np.unique(np.concatenate([a.key, b.key])), a.key) for a, b in zip(items, theirs, strict=True)
     ]
-    values = [np.zeros(len(bag.key)) for bag in own]
+    values = [np.zeros(len(bag.key)) for bag in bags]
     for first in range(0, len(graphs), _TOGETHER):
         rows = slice(first, min(first + _TOGETHER, len(graphs)))
         both = np.zeros((rows.stop - rows.start, len(alpha)))
@@ -115,4 +115,4 @@ def _shared_parts(
             columns, at = np.unique(place[level][some], return_inverse=True)
             each = (pairs[level][1].tocsc()[:, columns].T @ weight.T)[at, items[level].graph[some] - first]
             np.add.at(values[level], entry[level][some], each)
-    return carried(graphs, list(zip(own, values, strict=True)), found)
+    return carried(graphs, list(zip(bags, values, strict=True)), found)
