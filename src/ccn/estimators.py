@@ -208,7 +208,6 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
         for line in self.model_.about["warnings"]:
             warnings.warn(line, stacklevel=2)
-        self._learned()
         return self
 
     def _ignores_edges(self, graphs: Pack) -> bool:
@@ -418,11 +417,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             recipe = getattr(model.fitted, "recipe", None)  # files of 0.1 have it there alone
         made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **given)
         made.model_ = model
-        made._learned()
         return made
-
-    def _learned(self) -> None:
-        """Set what scikit-learn expects beside the model."""
 
 
 @dataclass(eq=False, repr=False)
@@ -508,7 +503,6 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
-        classes_: the classes in order; for several labels one such array for each.
 
     Example:
         >>> import ccn
@@ -525,10 +519,13 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _learned(self) -> None:
+    @property
+    def classes_(self) -> Any:
+        """The classes in order; for several labels one such array for each."""
+        check_is_fitted(self, "model_")
         task = self.model_.task
         classes = np.array(task.classes)
-        self.classes_: Any = [classes] * len(task.targets) if task.kind == "multilabel" else classes
+        return [classes] * len(task.targets) if task.kind == "multilabel" else classes
 
     def predict_proba(self, X: Any) -> Floats:
         """(rows, classes), or for several labels (rows, labels) the probability of each."""
