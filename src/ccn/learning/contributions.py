@@ -28,7 +28,7 @@ from scipy.special import expit, log_softmax, softmax
 
 from ccn.features.scaling import Bend
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int, starts
+from ccn.graphs.ragged import Int, ranges, starts
 from ccn.learning.task import Floats, Task
 
 __all__ = ["SMALLEST", "Contributions", "margin_of", "path_rule", "pooled", "softmaxed", "unscaled", "value_of"]
@@ -124,14 +124,11 @@ class Contributions:
 
     def select(self, rows: NDArray[Any]) -> Self:
         """Those of some of the graphs."""
-        atom, bond = starts(self.atom_counts), starts(self.bond_counts)
-        parts: dict[str, Any] = {
-            name: getattr(self, name)[rows]
-            for name in ("prediction", "baseline", "whole", "lacking", "atom_counts", "bond_counts")
-        }
-        cut = [(atom[i], atom[i + 1], bond[i], bond[i + 1]) for i in np.arange(len(self))[rows].tolist()]
-        parts["atoms"] = np.concatenate([self.atoms[:0], *(self.atoms[a:b] for a, b, _, _ in cut)])
-        parts["bonds"] = np.concatenate([self.bonds[:0], *(self.bonds[c:d] for _, _, c, d in cut)])
+        chosen = np.arange(len(self))[rows]
+        of_graphs = ("prediction", "baseline", "whole", "lacking", "atom_counts", "bond_counts")
+        parts: dict[str, Any] = {name: getattr(self, name)[chosen] for name in of_graphs}
+        parts["atoms"] = self.atoms[ranges(starts(self.atom_counts)[chosen], parts["atom_counts"])]
+        parts["bonds"] = self.bonds[ranges(starts(self.bond_counts)[chosen], parts["bond_counts"])]
         return replace(self, **parts)
 
     @classmethod

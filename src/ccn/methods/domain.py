@@ -284,10 +284,9 @@ def _largest(shares: NDArray[np.float32], k: int) -> Int:
     """(graphs, k) the rows of the largest shares in order; of equal ones the first rows."""
     if k == 1:
         return np.asarray(shares.argmax(axis=1)[:, None])
-    least = np.partition(shares, -k, axis=1)[:, -k]
     out = np.empty((len(shares), k), dtype=np.int64)
-    for g, row in enumerate(shares):
-        near = np.flatnonzero(row >= least[g])
+    for g, (row, least) in enumerate(zip(shares, np.partition(shares, -k, axis=1)[:, -k], strict=True)):
+        near = np.flatnonzero(row >= least)
         out[g] = near[np.argsort(-row[near], kind="stable")[:k]]
     return out
 
