@@ -22,6 +22,12 @@ def test_every_public_module_is_walked() -> None:
     assert len(PUBLIC) > 100
 
 
+def test_methods_of_a_private_base_are_documented() -> None:
+    (page,) = (text for text in names.pages().values() if "autoclass:: ccn.CCNRegressor\n" in text)
+    described = page.partition("ccn.CCNRegressor\n")[2].partition("```")[0]
+    assert all(f" {method}" in described for method in ("fit", "predict", "save", "nearest"))
+
+
 def test_a_name_without_an_example_is_found() -> None:
     def bare() -> None:
         """No example."""

@@ -87,11 +87,18 @@ def _describes_itself(value: Any) -> bool:
 
 def _directive(name: str, value: Any) -> str:
     if inspect.isclass(value):
-        return f".. autoclass:: {name}\n   :members:\n   :undoc-members:"
+        return f".. autoclass:: {name}\n   :members: {', '.join(_members(value))}\n   :undoc-members:"
     if _describes_itself(value):
         return f".. autofunction:: {name}"
     text = "\n".join(f"   {line}" for line in _remark(name.rpartition(".")[2], value).splitlines())
     return f".. py:data:: {name}\n\n{text}"
+
+
+def _members(kind: type) -> list[str]:
+    """The names to describe where a private base has some of them; none, which is all of its own, for other classes."""
+    bases = [base for base in kind.__mro__[1:] if base.__module__.startswith("ccn.") and base.__name__[0] == "_"]
+    inherited = [n for base in bases for n, m in vars(base).items() if inspect.isroutine(m) or isinstance(m, property)]
+    return [n for n in dict.fromkeys([*vars(kind), *inherited]) if n[0] != "_"] if bases else []
 
 
 def _remark(name: str, value: Any) -> str:

@@ -38,10 +38,10 @@ def method(name: str, task: Literal["classification", "regression"], **options: 
     if task not in _KINDS:
         raise ConfigurationError(f"task={task!r}: choose classification or regression")
     known = {f.name for f in fields(_KINDS[task])}
-    own = {key: value for key, value in options.items() if key in known}
-    rest = {key: value for key, value in options.items() if key not in known}
-    make_method(name, classification=task == "classification", **rest)  # an error now if it has no such option
-    return _KINDS[task](method=name, options=rest or None, **{"random_state": 0, **own})
+    of_estimator = {key: value for key, value in options.items() if key in known}
+    of_method = {key: value for key, value in options.items() if key not in known}
+    make_method(name, classification=task == "classification", **of_method)  # an error now if it has no such option
+    return _KINDS[task](method=name, options=of_method or None, **{"random_state": 0, **of_estimator})
 
 
 def load(path: str | Path) -> CCNClassifier | CCNRegressor:

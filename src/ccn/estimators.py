@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -69,21 +69,25 @@ def _pair(validation: Any) -> tuple[Any, Any]:
     return rows, y
 
 
-def _groups(given: Any, rows: int, examples: Examples) -> Int | None:
-    """The groups of all rows, of which the first ones were given; a row of the validation part has one of its own."""
+def _groups(given: Any, rows: int, graphs: int, molecules: Sequence[str] | None) -> Int | None:
+    """The groups of all graphs, of which the first ``rows`` were given; one of the validation part is by itself."""
     if isinstance(given, str):
         if given != "scaffold":
             raise ConfigurationError(f"groups={given!r}: give 'scaffold', or one label for each row")
-        if examples.molecules is None:
+        if molecules is None:
             raise ConfigurationError("groups='scaffold': the rows are graphs, not molecules; give one label for each")
-        return fold_groups(examples.molecules, scaffolds=True)
+        return fold_groups(molecules, scaffolds=True)
     if given is None:
-        return fold_groups(examples.molecules)
+        return fold_groups(molecules)
     if np.ndim(given) != 1 or len(given) != rows:
         raise ConfigurationError(f"groups has shape {np.shape(given)}; give one label for each of the {rows} rows")
-    own = groups_of(given)
-    more = own.max(initial=-1) + 1 + np.arange(len(examples.graphs) - rows)
-    return fold_groups(examples.molecules, np.concatenate([own, more]))
+    of_rows = groups_of(given)
+    return fold_groups(molecules, np.concatenate([of_rows, of_rows.max(initial=-1) + 1 + np.arange(graphs - rows)]))
+
+
+def _padded(values: Floats, rows: int, fill: float) -> Floats:
+    """The values of the first rows, and ``fill`` for those of the validation part behind them."""
+    return np.concatenate([values, np.full((rows - len(values), *values.shape[1:]), fill)])
 
 
 # A dataclass writes the constructor that scikit-learn wants: it stores every argument under its name, no more.
@@ -146,10 +150,31 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _classifies(self) -> bool:
         return isinstance(self, ClassifierMixin)
 
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, class_weight: Any, validation: Any, groups: Any, auxiliary: Any
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        validation: Any = None,
+        groups: Any = None,
+        auxiliary: Any = None,
     ) -> Self:
-        """Read the graphs, draw the parts and fit."""
+        """Fit to rows of molecules or graphs and their targets, NaN where missing.
+
+        Args:
+            X: the rows.
+            y: (rows,) or (rows, targets) numbers; (rows,) classes, or (rows, labels) of zeros and ones. The targets of
+                a data set may be left out.
+            sample_weight: (rows,).
+            validation: a data set, or a pair of rows and targets to choose by; without it a network draws a share of
+                the rows, and other methods cross-validate.
+            groups: one label per row, or ``scaffold`` for molecules, which is right where new molecules will have
+                other scaffolds. Neither the validation part nor folds divide a group. Rows of one molecule are one.
+            auxiliary: (rows,) or (rows, columns) numbers, or labels of 0 and 1 beside classes, that networks learn
+                together with the targets where that helps on held-out rows; they are not predicted. A row may have
+                nothing else.
+        """
         random = self.random_state
         seed = random if isinstance(random, int) else int(check_random_state(random).randint(2**31 - 1))
         method = self._method(seed)
@@ -159,23 +184,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             more = ", .." if len(others) > 5 else ""
             warnings.warn(
                 f"molecules are read from the column {column!r}; ignored: {', '.join(map(repr, others[:5]))}{more}",
-                stacklevel=3,
+                stacklevel=2,
             )
-        if validation is not None and column is not None:
-            rows, y = _pair(validation)
-            validation = (column_of(rows, column)[0], y)
+        held = None if validation is None else _pair(validation)
+        if held is not None and column is not None:
+            held = (column_of(held[0], column)[0], held[1])
         if isinstance(X, Dataset):
             sample_weight = X.weights if sample_weight is None else sample_weight
             groups = X.groups if groups is None else groups
-        examples = self._examples(X, targets, method.reads(), validation, auxiliary)
-        examples = replace(examples, groups=_groups(groups, len(targets.values), examples))
-        if sample_weight is not None:
-            examples = replace(
-                examples, weights=self._weights(sample_weight, len(targets.values), len(examples.graphs))
-            )
-        if class_weight is not None:
-            examples = replace(examples, class_weight=class_weight)
-        if method.validates and validation is None:
+        examples = self._examples(X, targets, method.reads(), held, sample_weight, groups, auxiliary)
+        if method.validates and held is None:
             examples = examples.with_validation(self.validation_fraction, seed, calibration=not self._classifies)
         execution = Execution(
             Machine(device=self.device),
@@ -189,8 +207,7 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self.model_, self.outcome_ = fit(method, examples, execution, about)
         self._told_edges = "edge_features" in (self.settings or {}) or self._ignores_edges(examples.graphs)
         for line in self.model_.about["warnings"]:
-            warnings.warn(line, stacklevel=3)
-        self._learned()
+            warnings.warn(line, stacklevel=2)
         return self
 
     def _ignores_edges(self, graphs: Pack) -> bool:
@@ -202,51 +219,69 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         warnings.warn(
             f"the graphs have edge features of width {graphs.edge_width}, which this model ignores; to read them, fit "
             "the method 'ccn' with settings={'edge_features': True} to graphs that all have them",
-            stacklevel=4,
+            stacklevel=3,
         )
         return True
 
-    def _examples(self, X: Any, targets: Targets, features: Features, validation: Any, auxiliary: Any) -> Examples:
-        """The rows with a target, and those of the validation part if it was given."""
+    def _examples(
+        self,
+        X: Any,
+        targets: Targets,
+        features: Features,
+        validation: tuple[Any, Any] | None,
+        sample_weight: Any,
+        groups: Any,
+        auxiliary: Any,
+    ) -> Examples:
+        """The rows with a target and, behind them, those of the validation part if it was given."""
         graphs, inputs, molecules = self._graphs(X, features)
-        if len(targets.values) != len(graphs):
-            raise ConfigurationError(f"X has {len(graphs)} rows, y {len(targets.values)}; give one target row for each")
-        rows, values, held = np.arange(len(graphs)), targets.values, np.zeros(0, dtype=np.int64)
+        rows, values = len(graphs), targets.values
+        if len(values) != rows:
+            raise ConfigurationError(f"X has {rows} rows, y {len(values)}; give one target row for each")
+        if not labelled(values).any():
+            raise ConfigurationError("y has no value that is not missing")
         if validation is not None:
-            more, y = _pair(validation)
-            other, _, more_molecules = self._graphs(more, features)
-            more_values = self._known(more, y, targets.classes, targets.per)
-            if len(more_values) != len(other):
+            more, y = validation
+            held, _, held_molecules = self._graphs(more, features)
+            held_values = self._known(more, y, targets.classes, targets.per)
+            if len(held_values) != len(held):
                 raise ConfigurationError(
-                    f"validation has {len(other)} rows and {len(more_values)} targets; give one for each"
+                    f"validation has {len(held)} rows and {len(held_values)} targets; give one for each"
                 )
-            held = len(graphs) + np.arange(len(other))
-            graphs = joined(graphs, other)
-            if isinstance(values, Ragged) and isinstance(more_values, Ragged):
-                values = Ragged.join(values, more_values)
+            graphs = joined(graphs, held)
+            if isinstance(values, Ragged) and isinstance(held_values, Ragged):
+                values = Ragged.join(values, held_values)
             else:
-                values = np.concatenate([np.asarray(values), np.asarray(more_values)])
+                values = np.concatenate([np.asarray(values), np.asarray(held_values)])
             if molecules is not None:
-                molecules = None if more_molecules is None else [*molecules, *more_molecules]
-        bounds = targets.bounds
-        if bounds is not None:  # the validation part is judged by exact values
-            bounds = np.concatenate([bounds, np.full((len(held), *bounds.shape[1:]), np.nan)])
+                molecules = None if held_molecules is None else [*molecules, *held_molecules]
+        every = np.arange(len(graphs))
+        # The validation part is judged by exact values of the targets alone, and its rows are not weighted.
+        bounds = None if targets.bounds is None else _padded(targets.bounds, len(every), np.nan)
         beside, beside_names = read_auxiliary(X, auxiliary)
         if beside is not None:
-            if len(beside) != len(rows):
-                raise ConfigurationError(f"auxiliary has {len(beside)} rows, X {len(rows)}; give one for each")
-            beside = np.concatenate([beside, np.full((len(held), beside.shape[1]), np.nan)])
-        if not labelled(values)[rows].any():
-            raise ConfigurationError("y has no value that is not missing")
+            if len(beside) != rows:
+                raise ConfigurationError(f"auxiliary has {len(beside)} rows, X {rows}; give one for each")
+            beside = _padded(beside, len(every), np.nan)
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if weights is not None:
+            if weights.shape != (rows,):
+                raise ConfigurationError(
+                    f"sample_weight has shape {weights.shape}; give one number for each of the {rows} rows"
+                )
+            weights = _padded(weights, len(every), 1.0)
         return Examples(
             graphs,
             values,
-            with_target(Split(rows, held, rows[:0]), values, bounds, beside),
+            with_target(Split(every[:rows], every[rows:], every[:0]), values, bounds, beside),
             names=targets.names,
             classification=targets.classification,
             classes=targets.classes,
+            weights=weights,
+            class_weight=getattr(self, "class_weight", None),
             inputs=inputs,
             molecules=molecules,
+            groups=_groups(groups, rows, len(every), molecules),
             bounds=bounds,
             per=targets.per,
             auxiliary=beside,
@@ -266,15 +301,6 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         how = features.molecules, features.hydrogens
         graphs, molecules, canonical = read(X, *how, self.n_jobs or 1, canonical=True)
         return graphs, Inputs(*how) if molecules else Inputs(), canonical
-
-    def _weights(self, given: Any, rows: int, graphs: int) -> Floats:
-        """One weight per graph; those of the validation part, which are not learned from, are 1."""
-        weights = np.asarray(given, dtype=np.float64)
-        if weights.shape != (rows,):
-            raise ConfigurationError(
-                f"sample_weight has shape {weights.shape}; give one number for each of the {rows} rows"
-            )
-        return np.concatenate([weights, np.ones(graphs - rows)])
 
     def _read(self, X: Any) -> Pack:
         check_is_fitted(self, "model_")
@@ -382,20 +408,16 @@ class _Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def of_model(cls, model: Model) -> Self:
         """The estimator that fits such a model, fitted."""
         options = dict(model.settings)
-        own = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
-        if any(":" in str(value) for key, value in (own.get("settings") or {}).items() if key.endswith("scheme")):
+        given = {name: options.pop(name) for name in ("settings", "features", "hydrogens") if name in options}
+        if any(":" in str(value) for key, value in (given.get("settings") or {}).items() if key.endswith("scheme")):
             raise ConfigurationError("the file names code to import as its scheme, which no file of ccn does")
         recipe = options.pop("recipe", None)
         recipe = from_dict(recipe) if isinstance(recipe, Mapping) else recipe
         if recipe is None and not model.settings:
             recipe = getattr(model.fitted, "recipe", None)  # files of 0.1 have it there alone
-        made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **own)
+        made = cls(recipe, method=model.method, options=options or None, random_state=model.about.get("seed"), **given)
         made.model_ = model
-        made._learned()
         return made
-
-    def _learned(self) -> None:
-        """Set what scikit-learn expects beside the model."""
 
 
 @dataclass(eq=False, repr=False)
@@ -440,27 +462,6 @@ class CCNRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         (1,)
     """
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        validation: Any = None,
-        groups: Any = None,
-        auxiliary: Any = None,
-    ) -> Self:
-        """Fit to rows of molecules or graphs and their targets, (rows,) or (rows, targets), NaN where missing.
-
-        ``validation`` is a data set, or a pair of rows and targets to choose by; without it a network draws a share of
-        the rows, and other methods cross-validate. Neither divides ``groups``: one label per row, or ``scaffold`` for
-        molecules, which is right where new molecules will have other scaffolds. Rows of one molecule are one group.
-
-        ``auxiliary`` holds numbers, (rows,) or (rows, columns), NaN where missing, that networks learn together with
-        the targets where that helps on held-out rows; they are not predicted. A row may have nothing else.
-        """
-        return self._fit(X, y, sample_weight, None, validation, groups, auxiliary)
-
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
         """The predictions, shaped like the targets; with ``return_interval=0.9`` also where 90 % of them fall.
 
@@ -502,7 +503,6 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     Attributes:
         model_: the trained :class:`ccn.learning.model.Model`.
-        classes_: the classes in order; for several labels one such array for each.
 
     Example:
         >>> import ccn
@@ -519,27 +519,13 @@ class CCNClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        validation: Any = None,
-        groups: Any = None,
-        auxiliary: Any = None,
-    ) -> Self:
-        """Fit to rows of molecules or graphs and their classes.
-
-        ``y`` is (rows,) of any labels, or (rows, labels) of zeros, ones and NaN where missing; ``validation``,
-        ``groups`` and ``auxiliary``, labels of 0 and 1, as those of :meth:`CCNRegressor.fit`.
-        """
-        return self._fit(X, y, sample_weight, self.class_weight, validation, groups, auxiliary)
-
-    def _learned(self) -> None:
+    @property
+    def classes_(self) -> Any:
+        """The classes in order; for several labels one such array for each."""
+        check_is_fitted(self, "model_")
         task = self.model_.task
-        own = np.array(task.classes)
-        self.classes_: Any = [own] * len(task.targets) if task.kind == "multilabel" else own
+        classes = np.array(task.classes)
+        return [classes] * len(task.targets) if task.kind == "multilabel" else classes
 
     def predict_proba(self, X: Any) -> Floats:
         """(rows, classes), or for several labels (rows, labels) the probability of each."""

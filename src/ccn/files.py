@@ -25,18 +25,9 @@ from numpy.typing import NDArray
 from ccn.errors import FileError
 
 __all__ = [
-    "cache_folder",
-    "digest",
-    "file_digest",
-    "json_safe",
-    "lock",
-    "new_folder",
-    "private_folder",
-    "remove_unfinished",
-    "write_atomically",
-    "write_figure",
-    "write_json",
-]
+    "cache_folder", "digest", "file_digest", "json_safe", "lock", "new_folder", "private_folder", "remove_unfinished",
+    "write_atomically", "write_figure", "write_json",
+]  # fmt: skip
 
 
 def cache_folder() -> Path:

@@ -171,10 +171,10 @@ class CCN(nn.Module):
         choices = _per_level("contractions", contractions, levels)
         products: list[Adjacency] = _per_level("adjacency", adjacency, levels)
         for product in products:
-            if product is not True and product is not False and product != "both":
+            if not isinstance(product, bool) and product != "both":
                 raise ConfigurationError(f"adjacency={product!r}: choose True, False or 'both'")
-        own_kinds = all(isinstance(c, Closed | Normalised | Power | Weights) for c in self.adjacency_channels)
-        self._ignores_edges = own_kinds or not any(products)  # until said once
+        structural = all(isinstance(c, Closed | Normalised | Power | Weights) for c in self.adjacency_channels)
+        self._ignores_edges = structural or not any(products)  # until said once
         self.layers = nn.ModuleList(  # type: ignore[assignment]
             Aggregation(
                 self.channels[i],
@@ -266,8 +266,7 @@ class CCN(nn.Module):
         for number, (layer, level) in enumerate(zip(self.layers, scheme.levels, strict=False), start=1):
             if level.skip is not None:
                 self._check_skip(number, level)
-            below = done[-level.reach :]
-            f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
+            f = _below(done, level)
             done.append(layer(f, level, matrices, keep or number < len(scheme.levels), len(b) if totals else None))
             yield done[-1]
 
@@ -290,7 +289,10 @@ class CCN(nn.Module):
             if level.cut is not None:  # what is restricted stands beside what it is of
                 kind = [self.orders[number]], [self.channels[number]]
                 check_memory([level.below.size], *kind, self.embedding.weight.dtype, b.device, first=number)
-        return scheme, Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
+        return scheme, self._matrices(b)
+
+    def _matrices(self, b: Batch) -> Matrices:
+        return Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
@@ -329,8 +331,7 @@ class CCN(nn.Module):
         The network does so by itself when it first sees a batch; a background thread can do it in advance.
         """
         b = self._batch(graphs)
-        scheme = self._composition(b)
-        matrices = Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
+        scheme, matrices = self._composition(b), self._matrices(b)
         total = scheme.nbytes
         total += sum(layer.prepare(level, matrices) for layer, level in zip(self.layers, scheme.levels, strict=False))
         if self.root is not None and scheme.root is not None:
@@ -382,8 +383,8 @@ class CCN(nn.Module):
         b = self._batch(graphs)
         if per == "vertex":
             rows = [a.per_atom(b.n) for a in self._run(b, keep=False)]
-            missing = [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)][len(rows) :]
-            return torch.cat([*rows, *(rows[0].new_zeros(len(rows[0]), width) for width in missing)], dim=1)
+            missing = sum(self._invariants[len(rows) :])  # of levels that no graph's scheme reaches
+            return torch.cat([*rows, rows[0].new_zeros(b.n, missing)], dim=1)
         readout = self.readout if per is None else replace(self.readout, kind="invariants", levels="all")
         if readout.kind == "invariants":
             return readout.rows(list(self._run(b, keep=False, totals=True)), b, self._composition(b))
@@ -396,9 +397,12 @@ class CCN(nn.Module):
     @property
     def embedding_width(self) -> int:
         """Columns of the rows that :meth:`embed` gives per graph."""
-        if self.readout.kind in ("vertex", "edge"):
-            return sum(bell(k) * c for k, c in zip(self.orders, self.channels, strict=True))
-        return sum(self.readout_widths)
+        return sum(self._invariants if self.readout.kind in ("vertex", "edge") else self.readout_widths)
+
+    @property
+    def _invariants(self) -> list[int]:
+        """The number of invariants of a node of each level."""
+        return [bell(k) * c for k, c in zip(self.orders, self.channels, strict=True)]
 
     def _root(self, b: Batch, done: Sequence[Activation]) -> Tensor:
         """(graphs, channels) the activations of the roots."""
@@ -406,11 +410,9 @@ class CCN(nn.Module):
         assert level is not None
         assert self.root is not None
         self._check_skip(len(done), level, root=True)
-        below = done[-level.reach :]
-        f = below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
-        found: Tensor = self.root(f, level, Matrices(b, self.adjacency_channels, f.dtype)).data
+        roots: Tensor = self.root(_below(done, level), level, self._matrices(b)).data
         nodes = level.nodes
-        return found[nodes.cached.on(found.device, "storage", lambda: nodes.storage)]
+        return roots[nodes.cached.on(roots.device, "storage", lambda: nodes.storage)]
 
     def forward(self, graphs: Any) -> Tensor:
         """(graphs, out_features) for a batch or a list of graphs; one row per vertex or edge if the readout says so."""
@@ -420,7 +422,8 @@ class CCN(nn.Module):
     def read(self, embedding: Tensor, graphs: Any) -> Tensor:
         """The output from the embedding of graphs and, if the network reads them, their features as a whole."""
         if self.graph_features:
-            whole = batch(graphs).graph_features
+            b = batch(graphs)
+            whole = b.graph_features
             width = 0 if whole is None else whole.shape[1]
             if whole is None or width != self.graph_features:
                 raise GraphError(
@@ -429,12 +432,17 @@ class CCN(nn.Module):
                 )
             whole = whole.to(embedding.dtype)
             if self.readout.kind in ("vertex", "edge"):
-                held = batch(graphs)
-                kind = f"graph of {self.readout.kind}"
-                whole = whole[held.cached.on(whole.device, kind, lambda: self.readout.graph_of(held))]
+                key = f"graph of {self.readout.kind}"
+                whole = whole[b.cached.on(whole.device, key, lambda: self.readout.graph_of(b))]
             embedding = torch.cat([embedding, whole], dim=1)
         out: Tensor = self.head(embedding)
         return out
+
+
+def _below(done: Sequence[Activation], level: Level) -> Tensor:
+    """The activations that a level reads, in packed rows."""
+    below = done[-level.reach :]
+    return below[0].data if level.reach == 1 else torch.cat([a.data for a in below])
 
 
 def _integer(name: str, value: Any, least: int) -> int:

@@ -19,8 +19,9 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -70,22 +71,18 @@ def progress(
         console: where to show it; by default standard error.
     """
 
-    def silent(done: int, note: str | None = None) -> None:
+    def lines(done: int, note: str | None = None, write: Callable[[str], None] = log) -> None:
         if note is not None:
-            log(f"{title}, {note}")
-
-    def lines(done: int, note: str | None = None) -> None:
-        if note is not None:
-            say(f"{title}, {note}")
+            write(f"{title}, {note}")
 
     if not shown:
-        yield silent
+        yield lines
         return
     from rich.console import Console
 
     console = console or Console(stderr=True)
     if not console.is_terminal:
-        yield lines if notes else silent
+        yield partial(lines, write=say) if notes else lines
         return
     from rich import progress as rich
 
@@ -99,7 +96,7 @@ def progress(
 
         def update(done: int, note: str | None = None) -> None:
             nonlocal began
-            silent(done, note)
+            lines(done, note)
             if total is None and note is not None:
                 display.update(task, description=note, refresh=True)
                 return

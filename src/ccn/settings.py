@@ -74,6 +74,8 @@ class Checked:
     def __post_init__(self) -> None:
         hints: dict[str, Any] = _hints(type(self))  # type: ignore[arg-type]  # classes are hashable
         for f in fields(self):  # type: ignore[arg-type]
+            if "bounds" not in f.metadata:  # not a setting
+                continue
             value, bounds = getattr(self, f.name), f.metadata["bounds"]
             if not any(_fits(value, hint, bounds) for hint in forms(hints[f.name])):
                 said = " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -20,41 +20,40 @@ from ccn.explain.explanation import Explanation
 from ccn.learning.task import Floats
 
 __all__ = [
-    "arcs",
-    "bars",
-    "colour",
-    "draw",
-    "equation",
-    "headings",
-    "heat_map",
-    "keyed",
-    "legend",
-    "limit",
-    "molecule",
-    "number",
-    "picture",
-    "placed",
-    "whole",
-]
+    "arcs", "colour", "draw", "equation", "headings", "heat_map", "keyed", "legend", "limit", "molecule", "number",
+    "picture", "placed", "whole",
+]  # fmt: skip
 
+Colour = tuple[float, float, float]
 _LOW, _HIGH = np.array([0.24, 0.53, 0.82]), np.array([0.89, 0.50, 0.08])
 _PALE = np.array([0.97, 0.97, 0.97])
 _FONT = "font-family='Helvetica, Arial, sans-serif'"
 _MINUS = "\N{MINUS SIGN}"
 _SHOWN = 12  # bars
+_KEY = 220  # width of a legend
+_MAP = 300  # width of a heat map
+_ARCS = 8  # pairs of atoms with an arc
 _LINE = 16  # height of a line of text
 _MOST = 300  # atoms that are drawn
 
 
-def colour(share: float) -> tuple[float, float, float]:
+def colour(share: float) -> Colour:
     """Red, green and blue of a contribution from -1 to 1."""
     end = _LOW if share < 0 else _HIGH
     mixed = _PALE + (end - _PALE) * min(1.0, abs(share)) ** 0.8
     return (float(mixed[0]), float(mixed[1]), float(mixed[2]))
 
 
+def _hex(c: Colour) -> str:
+    return "#" + "".join(f"{round(255 * x):02x}" for x in c)
+
+
 def _web(share: float) -> str:
-    return "#" + "".join(f"{round(255 * c):02x}" for c in colour(share))
+    return _hex(colour(share))
+
+
+def _svg(width: int, height: int, body: str, more: str = "") -> str:
+    return f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}'{more}>{body}</svg>"
 
 
 def number(x: float) -> str:
@@ -78,30 +77,26 @@ def limit(e: Explanation) -> float:
     return float(max(np.abs(e.atoms).max(initial=0), np.abs(e.bonds).max(initial=0))) or 1.0
 
 
-def picture(e: Explanation, width: int, height: int, most: float | None = None) -> str:
-    """The molecule alone, as an SVG element; ``most`` is the contribution with the full colour."""
-    return placed(e, width, height, most)[0]
+def picture(e: Explanation, width: int, height: int) -> str:
+    """The molecule alone, as an SVG element."""
+    return placed(e, width, height)[0]
 
 
-def placed(e: Explanation, width: int, height: int, most: float | None = None) -> tuple[str, Floats]:
+def placed(e: Explanation, width: int, height: int) -> tuple[str, Floats]:
     """The same, and (atoms, 2) where the atoms are in it."""
-    most = most or limit(e)
+    most = limit(e)
     atoms = {i: colour(x / most) for i, x in enumerate(e.atoms.tolist())}
     bonds = {tuple(pair): colour(x / most) for pair, x in zip(e.ends.tolist(), e.bonds.tolist(), strict=True)}
     return _drawn(e, width, height, atoms, bonds)
 
 
 def _drawn(
-    e: Explanation,
-    width: int,
-    height: int,
-    atoms: Mapping[int, tuple[float, float, float]],
-    bonds: Mapping[Any, tuple[float, float, float]],
+    e: Explanation, width: int, height: int, atoms: Mapping[int, Colour], bonds: Mapping[Any, Colour]
 ) -> tuple[str, Floats]:
     """The element, and (atoms, 2) where the atoms are in it."""
     if len(e.atoms) > _MOST:
         text = f"<text x='10' y='20' font-size='12'>{len(e.atoms)} atoms: too many to draw</text>"
-        return f"<svg width='{width}' height='{height}' {_FONT}>{text}</svg>", np.zeros((len(e.atoms), 2))
+        return _svg(width, height, text, f" {_FONT}"), np.zeros((len(e.atoms), 2))
     if e.mol is None:
         return _graph(e, width, height, atoms, bonds)
     return molecule(e.mol, width, height, atoms, bonds)
@@ -111,8 +106,8 @@ def molecule(
     mol: Any,
     width: int,
     height: int,
-    atoms: Mapping[int, tuple[float, float, float]],
-    bonds: Mapping[Any, tuple[float, float, float]],
+    atoms: Mapping[int, Colour],
+    bonds: Mapping[Any, Colour],
     *,
     placed: bool = False,
 ) -> tuple[str, Floats]:
@@ -136,7 +131,6 @@ def molecule(
         options.clearBackground = False
         options.padding, options.fixedBondLength, options.bondLineWidth = 0.08, 34, 1.6
         options.highlightBondWidthMultiplier, options.fillHighlights = 14, True
-        radii = dict.fromkeys(atoms, 0.42)
         try:
             canvas.DrawMolecule(
                 rdMolDraw2D.PrepareMolForDrawing(mol, kekulize=True, addChiralHs=False),
@@ -144,7 +138,7 @@ def molecule(
                 highlightAtomColors=dict(atoms),
                 highlightBonds=list(of_bonds),
                 highlightBondColors=of_bonds,
-                highlightAtomRadii=radii,
+                highlightAtomRadii=dict.fromkeys(atoms, 0.42),
             )
         except (ValueError, RuntimeError) as error:
             raise GraphError(f"RDKit cannot draw {Chem.MolToSmiles(mol)} ({error})") from None
@@ -153,12 +147,11 @@ def molecule(
     text = canvas.GetDrawingText()
     body = re.sub(r"<!--.*?-->|\s+class='[^']*'", "", text[text.index(">", text.index("<svg")) + 1 :], flags=re.DOTALL)
     body = re.sub(r"(\d+\.\d)\d+", r"\1", body).replace("</svg>", "")
-    element = f"<svg width='{width}' height='{height}' viewBox='0 0 {width} {height}'>{' '.join(body.split())}</svg>"
-    return element, np.array([[p.x, p.y] for p in places]).reshape(-1, 2)
+    return _svg(width, height, " ".join(body.split())), np.array([[p.x, p.y] for p in places]).reshape(-1, 2)
 
 
 def _graph(
-    e: Explanation, width: int, height: int, atoms: Mapping[int, Any], bonds: Mapping[Any, Any]
+    e: Explanation, width: int, height: int, atoms: Mapping[int, Colour], bonds: Mapping[Any, Colour]
 ) -> tuple[str, Floats]:
     import networkx as nx
 
@@ -178,34 +171,30 @@ def _graph(
         x, y = xy[i]
         parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='11' fill='{_hex(c)}' stroke='#000'/>")
         parts.append(f"<text x='{x:.1f}' y='{y + 4:.1f}' font-size='11' text-anchor='middle'>{i}</text>")
-    return f"<svg width='{width}' height='{height}' {_FONT}>{''.join(parts)}</svg>", xy
+    return _svg(width, height, "".join(parts), f" {_FONT}"), xy
 
 
-def _hex(c: Sequence[float]) -> str:
-    return "#" + "".join(f"{round(255 * x):02x}" for x in c)
-
-
-def legend(most: float, scale: str, width: int = 220) -> str:
+def legend(most: float, scale: str) -> str:
     """The colours, from lowering to raising, with the numbers at their ends; 40 high."""
     stops = "".join(f"<stop offset='{(s + 1) / 2:.2f}' stop-color='{_web(s)}'/>" for s in np.linspace(-1, 1, 9))
     ends = "".join(
         f"<text x='{x}' y='26' text-anchor='{anchor}'>{text}</text>"
-        for x, anchor, text in ((0, "start", number(-most)), (width / 2, "middle", "0"), (width, "end", number(most)))
+        for x, anchor, text in ((0, "start", number(-most)), (_KEY / 2, "middle", "0"), (_KEY, "end", number(most)))
     )
-    name = f"c{abs(hash((round(most, 9), width))) % 10**9}"
+    name = f"c{abs(hash((round(most, 9), _KEY))) % 10**9}"
     return (
         f"<g {_FONT} font-size='11'><defs><linearGradient id='{name}'>{stops}</linearGradient></defs>"
-        f"<rect width='{width}' height='12' fill='url(#{name})' stroke='#888' stroke-width='0.5'/>{ends}"
+        f"<rect width='{_KEY}' height='12' fill='url(#{name})' stroke='#888' stroke-width='0.5'/>{ends}"
         f"<text y='41'>{escape(scale)}</text></g>"
     )
 
 
-def bars(values: Mapping[str, float], width: int = 280, shown: int = _SHOWN) -> tuple[str, int]:
+def _bars(values: Mapping[str, float], width: int) -> tuple[str, int]:
     """Contributions by name as bars, the largest first and what is left as one, and their height."""
     items = list(values.items())
-    if len(items) > shown:
-        rest = items[shown - 1 :]
-        items = [*items[: shown - 1], (f"{len(rest)} others", sum(x for _, x in rest))]
+    if len(items) > _SHOWN:
+        rest = items[_SHOWN - 1 :]
+        items = [*items[: _SHOWN - 1], (f"{len(rest)} others", sum(x for _, x in rest))]
     most = max((abs(x) for _, x in items), default=1.0) or 1.0
     middle, reach, out = width * 0.72, width * 0.26, []
     for i, (name, x) in enumerate(items):
@@ -234,22 +223,28 @@ def keyed(e: Explanation) -> str:
     """The legend of a drawing, as an element of its own."""
     text = f"contributions, {e.scale}"
     width = max(230, min(460, 7 * len(text)))
-    key = f"<g transform='translate(1,2)'>{legend(limit(e), text)}</g>"
-    return f"<svg width='{width}' height='48' viewBox='0 0 {width} 48'>{key}</svg>"
+    return _svg(width, 48, _at(1, 2, legend(limit(e), text)))
 
 
 def whole(e: Explanation, width: int = 300) -> str:
     """The bars of the molecule-level features, as an element of its own."""
-    made, tall = bars(e.whole, width)
+    return _whole(e, width)[0]
+
+
+def _whole(e: Explanation, width: int) -> tuple[str, int]:
+    """The same, and its height."""
+    made, height = _bars(e.whole, width)
     title = f"<text y='12' font-size='12' {_FONT}>whole molecule</text>"
-    size = f"width='{width}' height='{tall + 24}' viewBox='0 0 {width} {tall + 24}'"
-    return f"<svg {size}>{title}<g transform='translate(0,22)'>{made}</g></svg>"
+    return _svg(width, height + 24, title + _at(0, 22, made)), height + 24
+
+
+def _at(x: int, y: int, content: str) -> str:
+    return f"<g transform='translate({x},{y})'>{content}</g>"
 
 
 def draw(e: Explanation, width: int = 720) -> str:
     """The whole picture as an SVG document."""
-    has_bars = bool(e.whole)
-    left = round(width * 0.58) if has_bars else width
+    left = round(width * 0.58) if e.whole else width
     height = min(round(left * 0.68), 340)
     first, second = headings(e)
     lines = [*textwrap.wrap(first, max(20, width // 8)), *textwrap.wrap(second, max(20, width // 7))]
@@ -258,16 +253,12 @@ def draw(e: Explanation, width: int = 720) -> str:
         f"<text x='12' y='{6 + _LINE * (i + 1)}' font-size='{12 if i else 14}'>{escape(line)}</text>"
         for i, line in enumerate(lines)
     )
-    most = limit(e)
-    parts = [
-        f"<g transform='translate(0,{top})'>{picture(e, left, height, most)}</g>",
-        f"<g transform='translate(12,{top + height + 4})'>{legend(most, f'contributions, {e.scale}')}</g>",
-    ]
+    key = legend(limit(e), f"contributions, {e.scale}")
+    parts = [_at(0, top, picture(e, left, height)), _at(12, top + height + 4, key)]
     total = top + height + 52
-    if has_bars:
-        made = whole(e, width - left - 20)
-        tall = int(re.search(r"height='(\d+)'", made)[1])  # type: ignore[index]
-        parts.append(f"<g transform='translate({left + 8},{top + 2})'>{made}</g>")
+    if e.whole:
+        made, tall = _whole(e, width - left - 20)
+        parts.append(_at(left + 8, top + 2, made))
         total = max(total, top + tall + 18)
     head = f"xmlns='http://www.w3.org/2000/svg' width='{width}' height='{total}' viewBox='0 0 {width} {total}'"
     return f"<svg {head} {_FONT}><rect width='100%' height='100%' fill='#fff'/>{texts}{''.join(parts)}</svg>"
@@ -282,11 +273,11 @@ def _together(e: Explanation) -> tuple[Floats, float]:
     return both, float(np.abs(both[apart]).max(initial=0)) or float(np.abs(both).max(initial=0)) or 1.0
 
 
-def arcs(e: Explanation, width: int = 420, height: int = 300, most: int = 8) -> str:
+def arcs(e: Explanation, width: int = 420, height: int = 300) -> str:
     """The molecule with arcs between the pairs of atoms that contribute most together, below its letters."""
     both, largest = _together(e)
     u, v = np.triu_indices(len(both), 1)
-    order = np.argsort(-np.abs(both[u, v]), kind="stable")[:most]
+    order = np.argsort(-np.abs(both[u, v]), kind="stable")[:_ARCS]
     drawn, xy = _drawn(e, width, height, {}, {})
     lines = []
     for k in order[::-1].tolist():
@@ -297,36 +288,31 @@ def arcs(e: Explanation, width: int = 420, height: int = 300, most: int = 8) -> 
             f"stroke='{_web(x / largest)}' stroke-width='{1 + 4 * abs(x) / largest:.1f}' stroke-opacity='0.85'>"
             f"<title>{escape(f'{e.symbols[u[k]]}{u[k]} and {e.symbols[v[k]]}{v[k]}: {number(x)}')}</title></path>"
         )
-    key = f"<g transform='translate(10,{height})'>{legend(largest, f'together, {e.scale}')}</g>"
-    total = height + 46
-    return f"<svg width='{width}' height='{total}' viewBox='0 0 {width} {total}'>{''.join(lines)}{drawn}{key}</svg>"
+    key = _at(10, height, legend(largest, f"together, {e.scale}"))
+    return _svg(width, height + 46, f"{''.join(lines)}{drawn}{key}")
 
 
-def heat_map(e: Explanation, size: int = 300) -> str:
+def heat_map(e: Explanation) -> str:
     """The contributions of pairs as a matrix of colours, each pair twice; the diagonal has atoms by themselves.
 
     The colours are those of :func:`arcs`, up to the largest pair: an atom by itself often contributes more.
     """
     both, most = _together(e)
-    n = len(both)
-    margin = 26
-    cell = (size - margin) / n
+    n, margin = len(both), 26
+    cell = (_MAP - margin) / n
     names = [f"{s}{i}" for i, s in enumerate(e.symbols)]
     squares = []
     for i in range(n):
         for j in range(n):
-            told = escape(f"{names[i]} {names[j]}: {number(both[i, j])}")
+            title = escape(f"{names[i]} {names[j]}: {number(both[i, j])}")
             place = f"x='{margin + j * cell:.1f}' y='{margin + i * cell:.1f}' width='{cell:.2f}' height='{cell:.2f}'"
-            squares.append(f"<rect {place} fill='{_web(both[i, j] / most)}'><title>{told}</title></rect>")
-    font = max(5.0, min(10.0, cell * 0.8))
-    step = max(1, int(np.ceil(7 / cell)))
+            squares.append(f"<rect {place} fill='{_web(both[i, j] / most)}'><title>{title}</title></rect>")
+    font = f"font-size='{max(5.0, min(10.0, cell * 0.8)):.1f}'"
     labels = []
-    for i in range(0, n, step):
-        at, size_of = margin + (i + 0.75) * cell, f"font-size='{font:.1f}'"
-        labels.append(f"<text x='{margin - 3}' y='{at:.1f}' {size_of} text-anchor='end'>{names[i]}</text>")
+    for i in range(0, n, max(1, int(np.ceil(7 / cell)))):
+        at = margin + (i + 0.75) * cell
+        labels.append(f"<text x='{margin - 3}' y='{at:.1f}' {font} text-anchor='end'>{names[i]}</text>")
         turned = f"transform='translate({at:.1f},{margin - 3}) rotate(-90)'"
-        labels.append(f"<text {turned} {size_of}>{names[i]}</text>")
-    body = "".join([*squares, *labels])
-    key = f"<g transform='translate({margin},{size + 6})'>{legend(most, f'together, {e.scale}')}</g>"
-    total = size + 52
-    return f"<svg width='{size}' height='{total}' viewBox='0 0 {size} {total}' {_FONT}>{body}{key}</svg>"
+        labels.append(f"<text {turned} {font}>{names[i]}</text>")
+    key = _at(margin, _MAP + 6, legend(most, f"together, {e.scale}"))
+    return _svg(_MAP, _MAP + 52, "".join([*squares, *labels, key]), f" {_FONT}")

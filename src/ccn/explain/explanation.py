@@ -7,7 +7,7 @@ form them -> an :class:`Explanation` each, with names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from ccn.chemistry.standardise import standardised
 from ccn.errors import ConfigurationError
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, starts
-from ccn.learning.contributions import Contributions, value_of
+from ccn.learning.contributions import value_of
 from ccn.learning.inputs import Inputs, as_list
 from ccn.learning.model import Model
 from ccn.learning.task import Floats, Task
@@ -126,15 +126,17 @@ def output_of(task: Task, target: str | None = None, label: str | None = None) -
         raise ConfigurationError(f"target {target!r}: the model has {', '.join(map(repr, task.targets))}")
     number = 0 if target is None else task.targets.index(target)
     if task.kind != "multiclass":
-        if label is not None and (task.kind == "regression" or label != str(task.classes[1])):
-            raise ConfigurationError(
-                f"class {label!r}: a number is explained"
-                if task.kind == "regression"
-                else f"class {label!r}: the log odds of {str(task.classes[1])!r} are explained; leave the class out"
-            )
         name = task.targets[number]
-        name = name if task.kind == "regression" else f"{name} = {task.classes[1]}"
-        return Output(number, name, 1 if task.kind == "binary" else number)
+        if task.kind == "regression":
+            if label is not None:
+                raise ConfigurationError(f"class {label!r}: a number is explained; leave the class out")
+            return Output(number, name, number)
+        positive = str(task.classes[1])
+        if label not in (None, positive):
+            raise ConfigurationError(
+                f"class {label!r}: the log odds of {positive!r} are explained; leave the class out"
+            )
+        return Output(number, f"{name} = {positive}", 1 if task.kind == "binary" else number)
     if label is None:
         return None
     names = [str(c) for c in task.classes]
@@ -215,63 +217,56 @@ def explain_graphs(
     if chosen is not None:
         groups = [(chosen, np.arange(len(graphs)))]
     else:
-        predicted = model.predict(graphs).mean.argmax(axis=1)
-        names = [str(c) for c in model.task.classes]
-        groups = [
-            (Output(k, f"{model.task.targets[0]} = {names[k]}", k), np.flatnonzero(predicted == k))
-            for k in np.unique(predicted).tolist()
-        ]
-    found: dict[int, Explanation] = {}
+        predicted, classes = model.predict(graphs).mean.argmax(axis=1), model.task.classes
+        outputs = [Output(k, f"{model.task.targets[0]} = {classes[k]}", k) for k in np.unique(predicted).tolist()]
+        groups = [(output, np.flatnonzero(predicted == output.number)) for output in outputs]
+    explained: dict[int, Explanation] = {}
     for output, rows in groups:
-        some = graphs.select(rows)
-        made = model.explain(some, output.number)
-        joint = None
-        if pairs:
-            from ccn.explain.network import pair_contributions
+        texts, molecules = ([held[i] for i in rows.tolist()] for held in (smiles, mols))
+        found = _explained(model, graphs.select(rows), output, texts, molecules, pairs)
+        explained |= zip(rows.tolist(), found, strict=True)
+    return [explained[i] for i in range(len(graphs))]
 
-            joint = pair_contributions(model, some, output.number)
+
+def _explained(
+    model: Model, graphs: Pack, output: Output, smiles: Sequence[str], mols: Sequence[Any], pairs: bool
+) -> Iterator[Explanation]:
+    """The explanations of one output."""
+    made = model.explain(graphs, output.number)
+    joint: Sequence[Floats | None] = [None] * len(graphs)
+    if pairs:
+        from ccn.explain.network import pair_contributions
+
+        joint = pair_contributions(model, graphs, output.number)
+    if model.task.kind == "multiclass":
+        values = model.predict(graphs).mean[:, output.column]
+    else:
         to_value = value_of(model.task, output.number)
         values = made.prediction if to_value is None else to_value(made.prediction)
-        if model.task.kind == "multiclass":
-            values = model.predict(some).mean[:, output.column]
-        for i, row in enumerate(rows.tolist()):
-            extra = None if joint is None else joint[i]
-            named = (output.name, scale_of(model.task, output), float(values[i]))
-            found[row] = _one(model, made, some, i, mols[row], smiles[row], named, extra)
-    return [found[i] for i in range(len(graphs))]
-
-
-def _one(
-    model: Model,
-    made: Contributions,
-    graphs: Pack,
-    i: int,
-    mol: Any,
-    smiles: str,
-    named: tuple[str, str, float],
-    pairs: Floats | None,
-) -> Explanation:
-    atom, bond = starts(made.atom_counts)[i : i + 2], starts(made.bond_counts)[i : i + 2]
-    atoms, columns = made.atoms[slice(*atom)].copy(), made.whole[i].copy()
-    if mol is not None:
-        _carry_morgan(model, mol, columns, atoms)
-    whole = _named(model, columns)
-    if made.lacking[i]:
-        whole[LACKING] = whole.get(LACKING, 0.0) + float(made.lacking[i])
-    ends = np.asarray(graphs[i].edges, dtype=np.int64).reshape(-1, 2)
-    return Explanation(
-        *named,
-        float(made.prediction[i]),
-        float(made.baseline[i]),
-        atoms,
-        made.bonds[slice(*bond)],
-        ends,
-        dict(sorted(whole.items(), key=lambda item: -abs(item[1]))),
-        float(made.residual[i]),
-        smiles,
-        mol,
-        pairs,
-    )
+    atoms = np.split(made.atoms.copy(), starts(made.atom_counts)[1:-1])
+    bonds = np.split(made.bonds, starts(made.bond_counts)[1:-1])
+    for i, mol in enumerate(mols):
+        columns = made.whole[i].copy()
+        if mol is not None:
+            _carry_morgan(model, mol, columns, atoms[i])
+        whole = _named(model, columns)
+        if made.lacking[i]:
+            whole[LACKING] = whole.get(LACKING, 0.0) + float(made.lacking[i])
+        yield Explanation(
+            target=output.name,
+            scale=scale_of(model.task, output),
+            value=float(values[i]),
+            prediction=float(made.prediction[i]),
+            baseline=float(made.baseline[i]),
+            atoms=atoms[i],
+            bonds=bonds[i],
+            ends=np.asarray(graphs[i].edges, dtype=np.int64).reshape(-1, 2),
+            whole=dict(sorted(whole.items(), key=lambda item: -abs(item[1]))),
+            residual=float(made.residual[i]),
+            smiles=smiles[i],
+            mol=mol,
+            pairs=joint[i],
+        )
 
 
 def _carry_morgan(model: Model, mol: Any, columns: Floats, atoms: Floats) -> None:

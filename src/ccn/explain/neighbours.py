@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,12 @@ from numpy.typing import NDArray
 from ccn.chemistry.fingerprints import fingerprint_row
 from ccn.chemistry.smiles import parse_smiles
 from ccn.learning.task import Floats
+from ccn.methods.kernels.bags import Bag, matrices, shares, unary
 
 __all__ = ["Cliff", "Common", "Other", "cliffs", "common", "counterfactuals", "similarities"]
 
 _SECONDS = 2  # of the search for a common substructure
 _TOGETHER = 512  # molecules compared with all others at a time
-
 
 Common = tuple[tuple[int, int], ...]
 
@@ -72,18 +71,12 @@ def _row(smiles: str) -> NDArray[np.uint8]:
     return fingerprint_row(("morgan",), parse_smiles(smiles))
 
 
-def _table(smiles: Sequence[str]) -> Any:
-    import scipy.sparse as sp
-
-    return sp.csr_array(np.stack([_row(s) for s in smiles]).astype(np.float64))
-
-
-def _similarity(a: Any, b: Any) -> Floats:
-    """(rows of a, rows of b) sums of minima over sums of maxima of counts."""
-    left, right = (_unary(x) for x in (a, b))
-    both = np.asarray((left @ right.T).toarray())
-    either = np.asarray(left.sum(axis=1))[:, None] + np.asarray(right.sum(axis=1)) - both
-    return np.asarray(both / np.maximum(either, 1))
+def _bag(smiles: Sequence[str]) -> Bag:
+    """The columns of the fingerprints, each as often as it is counted; counts above 16 are rare and taken as 16."""
+    counts = np.minimum(np.stack([_row(s) for s in smiles]), 16)
+    molecule, column = np.nonzero(counts)
+    count = counts[molecule, column].astype(np.float64)
+    return unary(Bag(molecule, column.astype(np.uint64), count, len(smiles)))
 
 
 def similarities(smiles: str, others: Sequence[str]) -> Floats:
@@ -93,19 +86,8 @@ def similarities(smiles: str, others: Sequence[str]) -> Floats:
         >>> similarities("CCO", ["OCC", "c1ccccc1"]).tolist()
         [1.0, 0.0]
     """
-    found: Floats = _similarity(_table([smiles]), _table(others))[0]
+    found: Floats = shares(*matrices(_bag([smiles]), _bag(others)))[0]
     return found
-
-
-def _unary(table: Any) -> Any:
-    """A count c as ones at the first c of 16 places; larger counts are rare and count as 16."""
-    import scipy.sparse as sp
-
-    t = table.tocoo()
-    times = np.minimum(t.data, 16).astype(np.int64)
-    row, start = np.repeat(t.row, times), np.repeat(np.cumsum(times) - times, times)
-    place = np.repeat(t.col, times) * 16 + np.arange(len(row)) - start
-    return sp.csr_array((np.ones(len(row)), (row, place)), shape=(table.shape[0], table.shape[1] * 16))
 
 
 def common(first: str, second: str) -> Common:
@@ -138,19 +120,16 @@ def counterfactuals(
         apart: numbers differ if they are more than this apart.
         most: how many.
     """
-    known = [i for i, v in enumerate(values) if v != ""]
-    if isinstance(answer, str):
-        known = [i for i in known if values[i] != answer]
-    else:
-        known = [i for i in known if abs(float(values[i]) - answer) > apart]
-    if not known:
+
+    def differs(value: str) -> bool:
+        return value != answer if isinstance(answer, str) else abs(float(value) - answer) > apart
+
+    rows = [i for i, value in enumerate(values) if value != "" and differs(value)]
+    if not rows:
         return []
-    near = similarities(smiles, [others[i] for i in known])
-    found = []
-    for k in np.argsort(-near, kind="stable")[:most].tolist():
-        i = known[k]
-        found.append(Other(i, others[i], values[i], float(near[k]), common(smiles, others[i])))
-    return found
+    near = similarities(smiles, [others[i] for i in rows])
+    best = [(rows[k], float(near[k])) for k in np.argsort(-near, kind="stable")[:most].tolist()]
+    return [Other(i, others[i], values[i], share, common(smiles, others[i])) for i, share in best]
 
 
 def cliffs(
@@ -170,11 +149,11 @@ def cliffs(
         return []
     y = np.asarray(values, dtype=np.float64)[known]
     apart = float(y.std()) if apart is None else apart
-    table = _table([smiles[i] for i in known.tolist()])
+    (table,) = matrices(_bag([smiles[i] for i in known.tolist()]))
     found: list[tuple[float, int, int, float]] = []
     for start in range(0, len(known), _TOGETHER):
         rows = slice(start, min(start + _TOGETHER, len(known)))
-        near = _similarity(table[rows], table)
+        near = shares(table[rows], table)
         gap = np.abs(y[rows, None] - y)
         later = np.arange(len(known)) > np.arange(rows.start, rows.stop)[:, None]
         # Equal fingerprints are stereoisomers or long chains: nothing to see on a drawing.
@@ -185,9 +164,8 @@ def cliffs(
         ]
         found = sorted(found, key=lambda f: (-f[0], f[1], f[2]))[:most]
     out = []
-    for steep, a, b, near_by in found:
+    for steep, a, b, share in found:
         first, second = int(known[a]), int(known[b])
         pair = smiles[first], smiles[second]
-        numbers = (float(y[a]), float(y[b]))
-        out.append(Cliff((first, second), pair, numbers, near_by, steep, common(*pair)))
+        out.append(Cliff((first, second), pair, (float(y[a]), float(y[b])), share, steep, common(*pair)))
     return out

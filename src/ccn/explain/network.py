@@ -24,6 +24,7 @@ from ccn.algebra.contractions import bell
 from ccn.errors import ConfigurationError
 from ccn.graphs.graph import Batch
 from ccn.graphs.pack import Pack
+from ccn.learning.contributions import path_rule
 from ccn.learning.fitted import Fitted
 from ccn.learning.model import Model
 from ccn.learning.task import Floats
@@ -60,9 +61,7 @@ def _some(model: Model) -> list[tuple[CCN, FittedCovariant, float]]:
 
 
 def _batch(fitted: FittedCovariant, graphs: Pack) -> Batch:
-    ready = fitted.prepare(fitted.inputs.vertices(graphs), fitted.prepared)
-    ready = ready if fitted.reads_edges else ready.without_edge_features()
-    return ready.batch().to(fitted.device)
+    return fitted.ready(graphs).batch().to(fitted.device)
 
 
 def receptive_fields(model: Model, graphs: Pack, atom: int) -> list[list[int]]:
@@ -120,34 +119,30 @@ def _pairs(net: CCN, b: Batch, output: int) -> list[Floats]:
     at = 0
     for level in levels:
         width = bell(level.order) * level.channels
-        own = slope[:, at : at + width].view(len(b), bell(level.order), level.channels)
+        slopes = slope[:, at : at + width].view(len(b), bell(level.order), level.channels)
         at += width
         for v in range(len(level)):
             g = int(level.nodes.graph[int(level.nodes.storage[v])])
             part = np.array(level.part(v)) - b.start[g]
-            out[g][np.ix_(part, part)] += _entries(level.node(v), own[g], level.order)
+            out[g][np.ix_(part, part)] += _entries(level.node(v), slopes[g], level.order)
     return out
 
 
 def _entries(tensor: Tensor, slope: Tensor, order: int) -> Floats:
     """(m, m) what the entries of a tensor contribute; tensors of order 1 and 0 on the diagonal, in equal shares."""
-    m = tensor.shape[0] if order else 1
-    if order == 0:
-        return np.asarray([[float(tensor @ slope[0])]])
-    if order == 1:
-        return np.diag((tensor @ slope[0]).double().cpu().numpy())
     if order > 2:
         raise ConfigurationError(f"pairs of atoms are shown for networks of order 1 and 2, not {order}")
-    every = (tensor @ slope[0]).double().cpu().numpy()  # partitions: the sum first, the diagonal last
-    trace = (tensor @ slope[1]).double().cpu().numpy()
-    return np.asarray(every + np.eye(m) * trace)
+    each = (tensor @ slope[0]).double().cpu().numpy()
+    if order < 2:
+        return np.diag(np.atleast_1d(each))
+    trace = (tensor @ slope[1]).double().cpu().numpy()  # partitions: the sum first, the diagonal last
+    return np.asarray(each + np.eye(len(each)) * trace)
 
 
 def _mean_slope(net: CCN, b: Batch, z: Tensor, output: int) -> Tensor:
     """(graphs, invariants) the mean over the path t z of the derivatives of an output."""
     total = torch.zeros_like(z)
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
-    for t, w in zip(((nodes + 1) / 2).tolist(), (weights / 2).tolist(), strict=True):
+    for t, w in zip(*(x.tolist() for x in path_rule(_POINTS)), strict=True):
         with torch.enable_grad():
             at = (t * z).requires_grad_()
             (g,) = torch.autograd.grad(net.read(at, b)[:, output].sum(), at)
@@ -173,16 +168,11 @@ def contraction_shares(model: Model, graphs: Pack, output: int = 0) -> list[Carr
     """
     found: dict[tuple[int, str, str], float] = {}
     for net, fitted, weight in _some(model):
+        weights = [layer.weight for layer in net.layers]
         for i in range(len(graphs)):
-            b = _batch(fitted, graphs.select([i]))
-            weights = [layer.weight for layer in net.layers]
-            before = [w.requires_grad for w in weights]
-            for w in weights:
-                w.requires_grad_()
             with torch.enable_grad():
-                gradients = torch.autograd.grad(net(b)[:, output].sum(), weights, allow_unused=True)
-            for w, flag in zip(weights, before, strict=True):
-                w.requires_grad_(flag)
+                out = net(_batch(fitted, graphs.select([i])))[:, output].sum()
+                gradients = torch.autograd.grad(out, weights, allow_unused=True)
             for level, (layer, w, g) in enumerate(zip(net.layers, weights, gradients, strict=True), start=1):
                 if g is None:
                     continue

@@ -48,9 +48,9 @@ class Place:
             >>> Place("edge", 0.6, 0.4, 0.3, "element B", "CCO", "1.5", (0.5, 2.0)).lines()[0]
             'edge of what was learned (distance 0.60); never seen in training: element B'
         """
-        where = {"inside": "inside what was learned", "edge": "edge of what was learned"}
-        said = f"{where.get(self.word, 'outside what was learned')} (distance {self.distance:.2f})"
-        out = [f"{said}; never seen in training: {self.unseen}" if self.unseen else said]
+        where = "edge of" if self.word == "edge" else self.word
+        first = f"{where} what was learned (distance {self.distance:.2f})"
+        out = [f"{first}; never seen in training: {self.unseen}" if self.unseen else first]
         if self.interval is not None:
             out.append(interval_text(*self.interval))
         by = f"{self.similarity:.2f} by parts" + ("" if self.morgan is None else f", {self.morgan:.2f} by Morgan")

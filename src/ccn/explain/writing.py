@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -99,10 +100,14 @@ def _placed(e: Explanation, place: Place | None, drawn: bool) -> str:
     shared = common(e.smiles, place.nearest)
     if len(shared) == len(e.atoms) and place.similarity == 1:  # nothing to see
         return text
-    own, theirs = _pair(e.smiles, place.nearest, shared)
     measured = f", measured {short(place.value)}" if place.value else ""
-    words = f"nearest training molecule{measured}; what differs is marked"
-    return text + _figure(own, f"this molecule, predicted {e.value:.4g}") + _figure(theirs, words)
+    return text + _compared(e, place.nearest, shared, f"nearest training molecule{measured}; what differs is marked")
+
+
+def _compared(e: Explanation, other: str, shared: Common, caption: str) -> str:
+    """The molecule and another, as two figures."""
+    this, that = _pair(e.smiles, other, shared)
+    return _figure(this, f"this molecule, predicted {e.value:.4g}") + _figure(that, caption)
 
 
 def _pair(first: str, second: str, common: Common, width: int = 280, height: int = 200) -> tuple[str, str]:
@@ -130,19 +135,14 @@ def page(cards: Sequence[Card], title: str, about: Sequence[str] = ()) -> str:
         e = card.explanation
         parts.append(f"<section><h2>{escape(card.name)}</h2>{_explained(e)}{_placed(e, card.place, drawn)}")
         if e.pairs is not None:
+            every = "all pairs; on the diagonal atoms by themselves, which can go beyond the colours"
             parts.append("<h2>Pairs of atoms</h2><p class='dim'>What two atoms contribute together, in networks.</p>")
-            parts.append(
-                _figure(arcs(e), "the largest pairs")
-                + _figure(
-                    heat_map(e), "all pairs; on the diagonal atoms by themselves, which can go beyond the colours"
-                )
-            )
+            parts += [_figure(arcs(e), "the largest pairs"), _figure(heat_map(e), every)]
         if card.others:
             parts.append("<h2>The most similar training molecules with a different outcome</h2>")
         for other in card.others:
-            words = f"measured {short(other.value)}, similarity {other.similarity:.2f}; what differs is marked"
-            own, theirs = _pair(e.smiles, other.smiles, other.common)
-            parts.append(_figure(own, f"this molecule, predicted {e.value:.4g}") + _figure(theirs, words) + "<br>")
+            caption = f"measured {short(other.value)}, similarity {other.similarity:.2f}; what differs is marked"
+            parts.append(_compared(e, other.smiles, other.common, caption) + "<br>")
         parts += [_more(extra) for extra in card.extras]
         parts.append("</section>")
     return _document(title, "".join(parts))
@@ -151,13 +151,10 @@ def page(cards: Sequence[Card], title: str, about: Sequence[str] = ()) -> str:
 def _more(extra: Extra) -> str:
     out = f"<h2>{escape(extra.title)}</h2>" + "".join(_figure(svg, text) for svg, text in extra.drawings if svg)
     if extra.head:
-        lines = [f"<tr>{''.join(f'<{tag}>{escape(c)}</{tag}>' for c in row)}</tr>" for tag, row in _tagged(extra)]
+        tagged = [("th", extra.head), *(("td", row) for row in extra.rows)]
+        lines = [f"<tr>{''.join(f'<{tag}>{escape(c)}</{tag}>' for c in row)}</tr>" for tag, row in tagged]
         out += f"<table>{''.join(lines)}</table>"
     return out
-
-
-def _tagged(extra: Extra) -> list[tuple[str, Sequence[str]]]:
-    return [("th", extra.head), *(("td", row) for row in extra.rows)]
 
 
 def cliffs_page(found: Sequence[Cliff], title: str, names: Sequence[str], called: Callable[[int], str]) -> str:
@@ -256,15 +253,12 @@ def write(cards: Sequence[Card], path: Path, title: str, about: Sequence[str] = 
 
 def _stacked(drawings: Sequence[str]) -> str:
     """Drawings below each other as one."""
-    import re
-
     if len(drawings) == 1:
         return drawings[0]
-    sizes = [re.search(r"width='(\d+)' height='(\d+)'", d) for d in drawings]
-    heights = [int(s[2]) if s else 0 for s in sizes]
-    width, at, parts = max(int(s[1]) if s else 0 for s in sizes), 0, []
-    for drawing, height in zip(drawings, heights, strict=True):
+    sizes = [re.findall(r"(?:width|height)='(\d+)'", drawing)[:2] for drawing in drawings]
+    width, at, parts = max(int(w) for w, _ in sizes), 0, []
+    for drawing, (_, height) in zip(drawings, sizes, strict=True):
         parts.append(drawing.replace("<svg ", f"<svg y='{at}' ", 1))
-        at += height
+        at += int(height)
     head = f"xmlns='http://www.w3.org/2000/svg' width='{width}' height='{at}' viewBox='0 0 {width} {at}'"
     return f"<svg {head}>{''.join(parts)}</svg>"

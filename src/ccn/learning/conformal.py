@@ -3,8 +3,8 @@
 From n calibration rows, used neither to fit nor to choose, take the scores ``s_i = |y_i - f(x_i)| / d(x_i)``. For an
 exchangeable new row, ``P(s <= q) >= level`` if q is the k-th smallest score, ``k = ceil((n + 1) level)``: the new score
 has any rank among the n + 1 with equal probability. For k > n no finite interval has this coverage, and q is infinite.
-With ``d = 1`` all intervals are equally wide; with d the spread of an ensemble they are wider where its members
-disagree, by as much as pays: the less the disagreement tells about errors, the larger the constant that is added to it.
+With ``d = 1`` all intervals are equally wide. With d the spread of an ensemble they are wider where its members
+disagree; the less the spread says about errors, the larger the constant that is added to it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _divisor(spread: Floats, floor: Sequence[float]) -> Floats:
 def choose_floor(errors: Floats, spread: Floats, level: float) -> float:
     """What is added to the spread (rows,) so that intervals of this level are the narrowest for errors (rows,).
 
-    A multiple of the usual spread, from half of it, where the spread tells errors apart, to so many times that all
+    A multiple of the median spread: from half of it, where the spread predicts errors, to so many times that all
     intervals are nearly equally wide. Without enough rows for the level it is half.
 
     Example:

@@ -4,8 +4,8 @@ For every graph
 
     sum of atoms + sum of bonds + sum of whole + lacking + residual = prediction - baseline
 
-on the margin of the output: a number as it was fitted, which is bent where targets were (:class:`TargetScale`) and
-in the targets' units else; the log odds of a class or label; the log probability of one of several classes. The
+on the margin of the output: a number on the scale that was fitted (:class:`TargetScale`), in the targets' units if
+that is linear; the log odds of a class or label; the log probability of one of several classes. The
 arrays of many graphs stand one after another, as in a :class:`~ccn.graphs.pack.Pack`.
 
 Every :class:`~ccn.learning.fitted.Fitted` gives its own. Sums and multiples of contributions are contributions. A
@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
+from ccn.features.scaling import Bend
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int, starts
+from ccn.graphs.ragged import Int, ranges, starts
 from ccn.learning.task import Floats, Task
 
-__all__ = ["SMALLEST", "Contributions", "margin_of", "pooled", "softmaxed", "unscaled", "value_of"]
+__all__ = ["SMALLEST", "Contributions", "margin_of", "path_rule", "pooled", "softmaxed", "unscaled", "value_of"]
 
 SMALLEST = 1e-6
 """Probabilities are kept so far from 0 and 1 where their logarithm is taken."""
@@ -89,13 +90,10 @@ class Contributions:
     @property
     def residual(self) -> Floats:
         """(graphs,) by how much the contributions miss the difference."""
-        return self.difference - self._summed()
-
-    def _summed(self) -> Floats:
         graphs = np.arange(len(self))
         atoms = np.bincount(np.repeat(graphs, self.atom_counts), self.atoms, minlength=len(self))
         bonds = np.bincount(np.repeat(graphs, self.bond_counts), self.bonds, minlength=len(self))
-        return np.asarray(atoms + bonds + self.whole.sum(axis=1) + self.lacking)
+        return np.asarray(self.difference - (atoms + bonds + self.whole.sum(axis=1) + self.lacking))
 
     def times(self, factor: Any, shift: Any = 0.0) -> Self:
         """``factor * margin + shift``, with one factor and one shift or one for each graph."""
@@ -114,8 +112,10 @@ class Contributions:
         sums = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         return replace(self, **sums)
 
-    def through(self, function: Callable[[Floats], Floats]) -> Self:
-        """Contributions to a function of the margin."""
+    def through(self, function: Callable[[Floats], Floats] | None) -> Self:
+        """Contributions to a function of the margin; None is the identity."""
+        if function is None:
+            return self
         low, high = self.baseline, self.prediction
         still = np.abs(high - low) <= _STILL * (1 + np.abs(high))
         a, b = np.where(still, high - _STEP, low), np.where(still, high + _STEP, high)
@@ -124,14 +124,11 @@ class Contributions:
 
     def select(self, rows: NDArray[Any]) -> Self:
         """Those of some of the graphs."""
-        atom, bond = starts(self.atom_counts), starts(self.bond_counts)
-        parts: dict[str, Any] = {
-            name: getattr(self, name)[rows]
-            for name in ("prediction", "baseline", "whole", "lacking", "atom_counts", "bond_counts")
-        }
-        cut = [(atom[i], atom[i + 1], bond[i], bond[i + 1]) for i in np.arange(len(self))[rows].tolist()]
-        parts["atoms"] = np.concatenate([self.atoms[:0], *(self.atoms[a:b] for a, b, _, _ in cut)])
-        parts["bonds"] = np.concatenate([self.bonds[:0], *(self.bonds[c:d] for _, _, c, d in cut)])
+        chosen = np.arange(len(self))[rows]
+        of_graphs = ("prediction", "baseline", "whole", "lacking", "atom_counts", "bond_counts")
+        parts: dict[str, Any] = {name: getattr(self, name)[chosen] for name in of_graphs}
+        parts["atoms"] = self.atoms[ranges(starts(self.atom_counts)[chosen], parts["atom_counts"])]
+        parts["bonds"] = self.bonds[ranges(starts(self.bond_counts)[chosen], parts["bond_counts"])]
         return replace(self, **parts)
 
     @classmethod
@@ -151,19 +148,25 @@ def unscaled(task: Task, output: int, made: Contributions) -> Contributions:
     return made.times(task.scale.deviation[output], task.scale.mean[output])
 
 
+def _bend(task: Task, output: int) -> Bend | None:
+    """How a number was bent before it was fitted, if it was."""
+    bends = () if task.scale is None else task.scale.bends
+    return bends[output] if bends and bends[output].kind != "linear" else None
+
+
 def value_of(task: Task, output: int) -> Callable[[Floats], Floats] | None:
     """From the margin to the prediction: the target in its units or a probability; None where they are the same."""
     if task.kind == "regression":
-        bends = () if task.scale is None else task.scale.bends
-        return bends[output].predicted if bends and bends[output].kind != "linear" else None
+        bend = _bend(task, output)
+        return None if bend is None else bend.predicted
     return np.exp if task.kind == "multiclass" else expit
 
 
 def margin_of(task: Task, output: int) -> Callable[[Floats], Floats] | None:
     """The inverse of :func:`value_of`."""
     if task.kind == "regression":
-        bends = () if task.scale is None else task.scale.bends
-        return bends[output].finite if bends and bends[output].kind != "linear" else None
+        bend = _bend(task, output)
+        return None if bend is None else bend.finite
 
     def log_odds(p: Floats) -> Floats:
         p = np.clip(p, SMALLEST, 1 - SMALLEST)
@@ -174,13 +177,14 @@ def margin_of(task: Task, output: int) -> Callable[[Floats], Floats] | None:
 
 def pooled(task: Task, output: int, several: Sequence[tuple[Task, Contributions]]) -> Contributions:
     """Of the margin in ``task`` of the mean of the values that several models predict, each with its own task."""
-    values = []
-    for own, made in several:
-        to_value = value_of(own, output)
-        values.append(made if to_value is None else made.through(to_value))
-    mean = reduce(add, values).times(1 / len(values))
-    to_margin = margin_of(task, output)
-    return mean if to_margin is None else mean.through(to_margin)
+    values = [made.through(value_of(of, output)) for of, made in several]
+    return reduce(add, values).times(1 / len(values)).through(margin_of(task, output))
+
+
+def path_rule(points: int) -> tuple[Floats, Floats]:
+    """Nodes and weights (points,) of the Gauss-Legendre rule for integrals from 0 to 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return (nodes + 1) / 2, weights / 2
 
 
 def softmaxed(scores: Sequence[Contributions], chosen: int) -> Contributions:
@@ -189,9 +193,8 @@ def softmaxed(scores: Sequence[Contributions], chosen: int) -> Contributions:
     Each score counts with its mean slope on the straight path from the baselines to the predictions.
     """
     start, end = (np.stack([getattr(s, name) for s in scores], axis=1) for name in ("baseline", "prediction"))
-    nodes, weights = np.polynomial.legendre.leggauss(_STEPS)
     slope = np.zeros_like(start)
-    for t, w in zip((nodes + 1) / 2, weights / 2, strict=True):
+    for t, w in zip(*path_rule(_STEPS), strict=True):
         slope -= w * softmax(start + t * (end - start), axis=1)
     slope[:, chosen] += 1
     total = reduce(add, [s.times(slope[:, k]) for k, s in enumerate(scores)])

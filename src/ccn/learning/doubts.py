@@ -6,11 +6,12 @@ import numpy as np
 
 from ccn.errors import TrainingError
 from ccn.features.scaling import heavy_tailed
+from ccn.learning.metrics import each_target
 from ccn.learning.task import Floats, Task
 
 __all__ = ["check_finite", "doubts", "tails"]
 
-_LEAST = 10  # rows from which R2 and the classes predicted tell something
+_LEAST = 10  # rows below which R2 and the predicted classes say too little
 _FEW = 5  # rows of which all may have one prediction by chance
 _CONSTANT = 1e-6  # of the deviation of the targets
 _WORST = -1.0  # R2
@@ -39,21 +40,19 @@ def doubts(task: Task, targets: Floats, predictions: Floats, part: str) -> list[
         part: the name of the rows.
     """
     found = []
-    for i, name in enumerate(task.targets):
-        there = ~np.isnan(targets[:, i])
-        y, p = targets[there, i], predictions[there]
+    for name, (_, y, p) in zip(task.targets, each_target(task, targets, predictions), strict=True):
         if len(np.unique(y)) < 2:
             continue
         where = f"{name}: on {len(y)} {part} rows"
         if task.kind == "regression":
-            p, squares = p[:, i], float(((y - y.mean()) ** 2).sum())
+            squares = float(((y - y.mean()) ** 2).sum())
             r2 = 1 - float(((y - p) ** 2).sum()) / squares if squares else 0.0
             if np.ptp(p) < _CONSTANT * y.std() and len(y) >= _FEW:
                 found.append(f"{where} all predictions are {p.mean():.4g}, so that nothing was learned; {_REMEDY}")
             elif r2 < _WORST and len(y) >= _LEAST:
                 found.append(f"{where} R2 is {r2:.3g}, far worse than predicting their mean; {_REMEDY}")
             continue
-        guess = (p[:, i] > 0.5).astype(int) if task.kind == "multilabel" else p.argmax(axis=1)
+        guess = p.argmax(axis=1)
         if len(y) >= _LEAST and (guess == guess[0]).all():
             remedy = "try a smaller --learning-rate" if task.class_weights else "try --class-weight balanced"
             found.append(f"{where} only the class {task.classes[guess[0]]} is predicted; {remedy}, or more data")

@@ -99,14 +99,11 @@ class Examples:
             raise ConfigurationError(f"{len(self.graphs)} graphs, but targets of shape {self.targets.shape}")
         if not self.names:
             object.__setattr__(self, "names", tuple(f"y{i}" for i in range(self.targets.shape[1])))
-        if np.isinf(np.asarray(self.targets)).any():
-            row, column = np.argwhere(np.isinf(np.asarray(self.targets)))[0]
+        if len(infinite := np.argwhere(np.isinf(np.asarray(self.targets)))):
+            row, column = infinite[0]
             raise ConfigurationError(f"target {column} of row {row} is infinite; leave it blank or correct it")
-        if self.weights is not None and (
-            self.weights.shape != (len(self.graphs),)
-            or not (self.weights >= 0).all()
-            or not np.isfinite(self.weights).all()
-        ):
+        w = self.weights
+        if w is not None and not (w.shape == (len(self.graphs),) and (w >= 0).all() and np.isfinite(w).all()):
             raise ConfigurationError("sample weights: one finite number per graph is needed, none of them negative")
         if self.auxiliary is not None:
             self._check_auxiliary(self.auxiliary)
@@ -203,16 +200,18 @@ class Examples:
         if isinstance(self.class_weight, Mapping):
             raise ConfigurationError("auxiliary columns need class_weight='balanced' or none, not weights of classes")
         bounds, scale = self.bounds, self.target_scale
-        more: list[Shape] = ["auto" for _ in used]
         if bounds is not None:
             bounds = np.concatenate([bounds, np.full((len(bounds), len(used), 2), np.nan)], axis=1)
+        if not isinstance(scale, str):
+            auto: Shape = "auto"
+            scale = (*scale, *[auto] * len(used))
         return replace(
             self,
             targets=np.concatenate([self.targets, values[:, used]], axis=1),
             names=(*self.names, *(self.auxiliary_names[i] for i in used)),
             classes=(0, 1) if self.classification else (),
             bounds=bounds,
-            target_scale=scale if isinstance(scale, str) else (*scale, *more),
+            target_scale=scale,
             auxiliary=None,
             auxiliary_names=(),
         )
@@ -254,8 +253,8 @@ class Examples:
     def with_validation(self, fraction: float, seed: int, *, calibration: bool) -> Examples:
         """The same with a share of the training rows drawn for validation, half of it for calibration if asked for.
 
-        The draw is stratified where there is one target of classes. Rows with bounds or auxiliary
-        values alone stay in the training part.
+        The draw is stratified where there is one target of classes. Rows with bounds or auxiliary values alone stay in
+        the training part.
         """
         if not 0 <= fraction < 1:
             raise ConfigurationError(f"validation_fraction={fraction}: a share of the rows, at least 0 and less than 1")
@@ -269,10 +268,9 @@ class Examples:
             drawn = stratified_split(self.targets[rows][:, 0], fractions, seed, groups=groups)
         else:
             drawn = random_split(len(rows), fractions, seed, groups=groups)
-        parts = {"train": drawn.train, "validation": drawn.validation, "calibration": drawn.test}
-        dealt = {part: rows[of] for part, of in parts.items()}
-        dealt["train"] = np.concatenate([dealt["train"], np.setdiff1d(self.train, rows)])
-        return replace(self, split=replace(self.split, **dealt, complete=False))
+        train = np.concatenate([rows[drawn.train], np.setdiff1d(self.train, rows)])
+        held = {"validation": rows[drawn.validation], "calibration": rows[drawn.test]}
+        return replace(self, split=replace(self.split, train=train, **held, complete=False))
 
     def with_train(self, rows: Int) -> Examples:
         """The same with other rows to fit on."""
@@ -286,16 +284,13 @@ class Examples:
 
 def _check_items(graphs: Pack, targets: Ragged, per: Per) -> None:
     """An error unless every graph has a target for each of its vertices or edges."""
-    wanted = graphs.sizes if per == "vertex" else graphs.given_edges
+    wanted, items = (graphs.sizes, "vertices") if per == "vertex" else (graphs.given_edges, "edges")
     if len(targets) == len(graphs) and (wrong := np.flatnonzero(targets.counts != wanted)).size:
         i = int(wrong[0])
         raise ConfigurationError(
-            f"graph {i} has {int(targets.counts[i])} targets, but {int(wanted[i])} {_PLURAL[per]}; give one for each, "
-            "NaN where it is missing"
+            f"graph {i} has {int(targets.counts[i])} targets, but {int(wanted[i])} {items}; give one for each, NaN "
+            "where it is missing"
         )
-
-
-_PLURAL = {"graph": "graphs", "vertex": "vertices", "edge": "edges"}
 
 
 def fingerprint(graphs: Pack, *others: NDArray[np.generic] | None) -> str:

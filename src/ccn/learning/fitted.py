@@ -21,7 +21,7 @@ from ccn.learning.contributions import Contributions
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats, Task
 
-__all__ = ["Fitted", "Prediction", "State", "as_arrays", "as_tensors"]
+__all__ = ["Fitted", "Prediction", "State", "as_arrays", "as_tensors", "under"]
 
 State = tuple[dict[str, Tensor], dict[str, Any]]
 """What was learned: tensors, and plain data for JSON."""
@@ -123,5 +123,10 @@ def as_tensors(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, Ten
 
 
 def as_arrays(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, NDArray[Any]]:
-    """The arrays of the tensors whose names begin with ``prefix``."""
-    return {key.removeprefix(prefix): t.numpy() for key, t in tensors.items() if key.startswith(prefix)}
+    """The tensors :func:`under` a prefix as arrays."""
+    return {key: t.numpy() for key, t in under(prefix, tensors).items()}
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin with ``prefix``, by the rest of their names."""
+    return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}

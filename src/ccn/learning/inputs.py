@@ -17,8 +17,8 @@ from ccn.datasets.dataset import Dataset
 from ccn.datasets.dealing import canonical_smiles
 from ccn.datasets.graphs import read_lines
 from ccn.datasets.molecule_tables import extra_fault, smiles_columns
-from ccn.datasets.molecules import Molecules, convert, pack_molecules
-from ccn.errors import ConfigurationError, DataError, GraphError
+from ccn.datasets.molecules import convert, convert_all
+from ccn.errors import ConfigurationError, GraphError
 from ccn.features.vertices import VertexFeatures, vertex_features
 from ccn.graphs.graph import Graph, as_graph
 from ccn.graphs.pack import Pack
@@ -186,10 +186,8 @@ class Inputs:
                     f"with features={self.molecules!r}, extra_columns={list(self.columns)}"
                 )
             pack = pack.with_graph_features(pack.graph_features[:, found])
-        for key, names, wanted in (
-            ("features", data.vertex_names, self.vertex_names),
-            ("edge_features", data.edge_names, self.edge_names),
-        ):
+        vertices, edges = (data.vertex_names, self.vertex_names), (data.edge_names, self.edge_names)
+        for key, (names, wanted) in (("features", vertices), ("edge_features", edges)):
             if names and wanted and names != wanted:
                 pack = pack.matched(key, names, wanted)
         return pack
@@ -203,9 +201,8 @@ class Inputs:
         if self._set is None:
             return every
         places = self.columns_of()
-        return np.concatenate(
-            [every[:0], *(every[places[name]] for name in ("descriptors", COLUMNS) if name in places)]
-        )
+        dense = (every[places[name]] for name in ("descriptors", COLUMNS) if name in places)
+        return np.concatenate([every[:0], *dense])
 
     @property
     def vertex_columns(self) -> tuple[str, ...]:
@@ -218,14 +215,12 @@ class Inputs:
         return np.arange(place.start, place.stop)
 
     def stereo_columns(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The columns of vertices and of edges that tell mirror images and E from Z apart."""
+        """The columns of vertices and of edges that distinguish mirror images, and E from Z."""
         if self._set is None:
             return (), ()
         atoms, bonds = self._set.vertex_names, self._set.edge_names
-        return (
-            tuple(i for i, name in enumerate(atoms) if name.startswith("chirality=")),
-            tuple(i for i, name in enumerate(bonds) if name == "stereo"),
-        )
+        chirality = tuple(i for i, name in enumerate(atoms) if name.startswith("chirality="))
+        return chirality, tuple(i for i, name in enumerate(bonds) if name == "stereo")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
@@ -315,42 +310,37 @@ def read(
     if isinstance(rows, Pack):
         return rows, False, None
     kinds = [isinstance(row, str) or hasattr(row, "GetAtoms") for row in rows]
+    molecular = kinds[0]
     if any(kinds) and not all(kinds):
-        i = kinds.index(not kinds[0])
+        i = kinds.index(not molecular)
         raise ConfigurationError(f"row {i} is {_call(rows[i])}, row 0 {_call(rows[0])}; give rows of one kind")
     if all(isinstance(row, str) for row in rows):
-        how = {"hydrogens": hydrogens, "n_jobs": n_jobs, "max_atoms": max_atoms, "standardise": standardise}
-        of_smiles = _of_smiles(rows, molecules, canonical=canonical, **how)
-        return of_smiles.pack, True, of_smiles.canonical if canonical else None
-    properties = molecule_features(molecules)
-    made: list[Graph] = []
-    mols: list[Any] = []
-    wholes = []
+        how: dict[str, Any] = {"n_jobs": n_jobs, "max_atoms": max_atoms, "standardise": standardise}
+        made = convert_all(rows, molecule_features(molecules, hydrogens), canonical=canonical, progress=False, **how)
+        if made.bad:
+            i, why = made.bad[0]
+            more = f"; {len(made.bad) - 1} more rows are bad too" if len(made.bad) > 1 else ""
+            raise GraphError(f"row {i} ({rows[i]!r}): {why}; leave the row out or correct it{more}")
+        return made.pack, True, made.canonical if canonical else None
+    fingerprints = molecule_features(molecules).fingerprints
+    graphs: list[Graph] = []
+    mols, wholes = [], []
     for i, row in enumerate(rows):
         try:
-            mol = standardised(row, standardise) if kinds[i] and standardise is not None else row
+            if not molecular:
+                graphs.append(as_graph(row))
+                continue
+            mol = row if standardise is None else standardised(row, standardise)
             mols.append(mol)
-            made.append(Graph.from_rdkit(mol, features=molecules, hydrogens=hydrogens) if kinds[i] else as_graph(row))
-            if kinds[i] and properties.fingerprints:
-                wholes.append(fingerprint_row(properties.fingerprints, mol))
+            graphs.append(Graph.from_rdkit(mol, features=molecules, hydrogens=hydrogens))
+            if fingerprints:
+                wholes.append(fingerprint_row(fingerprints, mol))
         except GraphError as error:
             raise GraphError(f"row {i}: {str(error).removeprefix('graph: ')}") from None
-    pack = Pack.of(made)
+    pack = Pack.of(graphs)
     if wholes:
         pack = pack.with_graph_features(np.stack(wholes))
-    return pack, all(kinds), list(canonical_smiles(mols)) if canonical and all(kinds) else None
-
-
-def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:
-    try:
-        made = pack_molecules(smiles, molecules, progress=False, **how)
-    except DataError as error:  # not one of them is a molecule
-        raise GraphError(f"row 0 ({smiles[0]!r}): {str(error).rpartition(': ')[2]}") from None
-    if made.bad:
-        i, why = made.bad[0]
-        more = f"; {len(made.bad) - 1} more rows are bad too" if len(made.bad) > 1 else ""
-        raise GraphError(f"row {i} ({smiles[i]!r}): {why}; leave the row out or correct it{more}")
-    return made
+    return pack, molecular, list(canonical_smiles(mols)) if canonical and molecular else None
 
 
 def _call(row: Any) -> str:

@@ -6,8 +6,8 @@ single class, is NaN; the mean over several targets is that of the defined ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from ccn.errors import ConfigurationError
 from ccn.learning.task import Floats, Task
 
-__all__ = ["CLASSIFICATION", "LABELS", "REGRESSION", "SMALLER", "better", "check_monitor", "metrics", "names", "score"]
+__all__ = [
+    "CLASSIFICATION", "LABELS", "REGRESSION", "SMALLER", "better", "check_monitor", "each_target", "metrics", "names",
+    "score", "summarised",
+]  # fmt: skip
 
 CLASSIFICATION = ("accuracy", "roc_auc", "pr_auc", "mcc")
 REGRESSION = ("mae", "rmse", "r2", "spearman")
@@ -30,6 +33,7 @@ LABELS = {
 }
 """How reports and tables call a metric, where that differs from its name."""
 SMALLER = ("loss", "mae", "rmse")
+Value = TypeVar("Value")
 
 
 def names(task: Task) -> tuple[str, ...]:
@@ -52,12 +56,26 @@ def metrics(task: Task, targets: Floats, predictions: Floats, each: bool = False
         predictions: what :meth:`Task.decode` gives.
         each: also the metrics of each of several targets, as ``name[target]``.
     """
-    found = []
+    found = [_one(task, y, p) for _, y, p in each_target(task, targets, predictions)]
+    return summarised(task, found, _mean, each=each)
+
+
+def each_target(task: Task, targets: Floats, predictions: Floats) -> Iterator[tuple[NDArray[np.bool_], Floats, Floats]]:
+    """For each target which rows have one (rows,), its values there (known,), and their predictions.
+
+    These are numbers (known,), or probabilities (known, classes), two for each label where there are several.
+    """
     for t in range(len(task.targets)):
-        there = ~np.isnan(targets[:, t])
-        p = predictions[there] if task.kind in ("binary", "multiclass") else predictions[there, t]
-        found.append(_one(task, targets[there, t], p))
-    out = {name: _mean([one[name] for one in found]) for name in names(task)}
+        known = ~np.isnan(targets[:, t])
+        p = predictions[known] if task.kind in ("binary", "multiclass") else predictions[known, t]
+        yield known, targets[known, t], np.stack([1 - p, p], axis=1) if task.kind == "multilabel" else p
+
+
+def summarised(
+    task: Task, found: Sequence[Mapping[str, Value]], mean: Callable[[list[Value]], Value], *, each: bool = True
+) -> dict[str, Value]:
+    """The mean of each metric over the targets, and with ``each`` those of several targets as ``name[target]``."""
+    out = {name: mean([one[name] for one in found]) for name in names(task)}
     if each and len(found) > 1:
         out |= {f"{name}[{t}]": one[name] for name in out for t, one in zip(task.targets, found, strict=True)}
     return out
@@ -81,8 +99,6 @@ def _one(task: Task, y: Floats, p: Floats) -> dict[str, float]:
             "spearman": _spearman(y, p),
         }
     number = y.astype(int)
-    if task.kind == "multilabel":
-        p = np.stack([1 - p, p], axis=1)
     guess = p.argmax(axis=1)
     return {
         "accuracy": float(sk.accuracy_score(number, guess)),

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ccn.errors import ConfigurationError
+from ccn.features.scaling import TargetScale
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
 from ccn.learning.conformal import Calibration, calibrate, choose_floor
@@ -92,13 +93,13 @@ class Model:
         """
         mean, spread = self._bent(predicted)
         half = self.check_interval(level, warn=False).half_width(level, spread)
-        return self._unbend(mean - half), self._unbend(mean + half)
+        return self._scale.unbend(mean - half), self._scale.unbend(mean + half)
 
-    def calibrated(self, level: float = LEVEL) -> bool:
-        """Whether there are intervals of this level, of some target at least."""
+    def calibrated(self) -> bool:
+        """Whether there are intervals of level :data:`LEVEL`, of some target at least."""
         if self.calibration is None:
             return False
-        return len(self.calibration.shortage(level, self.task.targets)[0]) < len(self.task.targets)
+        return len(self.calibration.shortage(LEVEL, self.task.targets)[0]) < len(self.task.targets)
 
     def check_interval(self, level: float, *, warn: bool = True) -> Calibration:
         """The calibration; an error if it has no intervals of this level, a warning if it has none of some targets."""
@@ -117,17 +118,13 @@ class Model:
     # Intervals are made on the scale that was fitted, bent but in no other unit, and their ends are bent back, which
     # changes nothing about what they cover. Where the scale is linear all of this is the identity.
 
+    @property
+    def _scale(self) -> TargetScale:
+        count = len(self.task.targets)
+        return self.task.scale or TargetScale((0.0,) * count, (1.0,) * count)
+
     def _bent(self, predicted: Prediction) -> tuple[Floats, Floats]:
-        scale = self.task.scale
-        if scale is None:
-            return predicted.mean, predicted.spread
-        return scale.bend(predicted.mean), predicted.spread * scale.slope(predicted.mean)
-
-    def _bend(self, targets: Floats) -> Floats:
-        return targets if self.task.scale is None else self.task.scale.bend(targets)
-
-    def _unbend(self, values: Floats) -> Floats:
-        return values if self.task.scale is None else self.task.scale.unbend(values)
+        return self._scale.bend(predicted.mean), predicted.spread * self._scale.slope(predicted.mean)
 
     def metrics(self, targets: Floats, predicted: Prediction) -> dict[str, float]:
         """The metrics of the task for rows with known targets."""
@@ -179,30 +176,25 @@ class Model:
         """
         if self.seen is None or molecules is None:
             return None
-        found: dict[str, Any] = {}
+        out: dict[str, Any] = {}
         new = np.ones(len(molecules), dtype=bool)
         for part, rows in self.seen.parts(molecules).items():
             if part in parts:
-                found[part] = int((rows & new).sum())
+                out[part] = int((rows & new).sum())
                 new &= ~rows
-        found["exact"] = self.seen.exact
+        out["exact"] = self.seen.exact
         if not new.all():
-            kept, known = predicted.select(new), targets[new]
-            found["without"] = {
-                "rows": len(known),
-                "metrics": self.metrics(known, kept),
-                "interval": self.coverage(known, kept, level),
-            }
-        return found
+            known, of_new = targets[new], predicted.select(new)
+            interval = self.coverage(known, of_new, level)
+            out["without"] = {"rows": len(known), "metrics": self.metrics(known, of_new), "interval": interval}
+        return out
 
     def explain(self, graphs: Pack, output: int = 0) -> Contributions:
         """The contributions of vertices, edges and molecule-level features (:mod:`ccn.learning.contributions`)."""
         if not 0 <= output < self.task.outputs:
             raise ConfigurationError(f"output={output}: the model has the outputs 0 to {self.task.outputs - 1}")
-        some = (
-            graphs.select(np.arange(at, min(at + _TOGETHER, len(graphs)))) for at in range(0, len(graphs), _TOGETHER)
-        )
-        return Contributions.join([self.fitted.contributions(each, output) for each in some])
+        batches = (graphs[at : at + _TOGETHER] for at in range(0, len(graphs), _TOGETHER))
+        return Contributions.join([self.fitted.contributions(batch, output) for batch in batches])
 
     def embed(self, graphs: Pack) -> NDArray[np.floating[Any]]:
         """The invariant embedding, one row per graph; those of the members side by side."""
@@ -218,37 +210,33 @@ class Model:
 
         What is doubtful about it is in ``about["warnings"]``, by the validation rows or, without any, some of training.
         """
-        predicted = {
-            part: self.predict(examples.graphs.select(rows))
-            for part in ("validation", "calibration")
-            if len(rows := getattr(examples.split, part))
-        }
-        if not len(examples.validation):
-            some = examples.train[:: max(1, len(examples.train) // _SOME)]
-            judged, known, p = "training", examples.targets[some], self.predict(examples.graphs.select(some))
-        else:
-            judged, known, p = "validation", examples.targets[examples.validation], predicted["validation"]
+        parts = {part: getattr(examples.split, part) for part in ("validation", "calibration")}
+        parts = {part: rows for part, rows in parts.items() if len(rows)}
+        predicted = {part: self.predict(examples.graphs.select(rows)) for part, rows in parts.items()}
+        judged, rows = "validation", examples.validation
+        if judged not in predicted:
+            judged, rows = "training", examples.train[:: max(1, len(examples.train) // _SOME)]
+        p = predicted[judged] if judged in predicted else self.predict(examples.graphs.select(rows))
         for part, each in {**predicted, judged: p}.items():
             check_finite(each.mean, part)
-        wary = tails(self.task, examples.targets[examples.train]) + doubts(self.task, known, p.mean, judged)
-        about, overlap = {**self.about, "metrics": {}, "warnings": wary}, {}
-        for part, p in predicted.items():
-            rows = getattr(examples.split, part)
-            about["metrics"][part] = self.metrics(examples.targets[rows], p)
-            overlap[part] = self.overlap(examples.molecules_of(rows), examples.targets[rows], p, parts=("train",))
+        wary = tails(self.task, examples.targets[examples.train])
+        wary += doubts(self.task, examples.targets[rows], p.mean, judged)
+        known = {part: examples.targets[rows] for part, rows in parts.items()}
+        measured = {part: self.metrics(known[part], predicted[part]) for part in parts}
+        about = {**self.about, "metrics": measured, "warnings": wary}
         if self.seen is not None:
-            about["overlap"] = overlap
+            molecules = {part: examples.molecules_of(rows) for part, rows in parts.items()}
+            about["overlap"] = {
+                part: self.overlap(molecules[part], known[part], predicted[part], parts=("train",)) for part in parts
+            }
         made = replace(self, about=about)
-        if self.task.kind == "regression" and "calibration" in predicted:
-            known = examples.targets[examples.split.calibration]
+        if "calibration" in predicted:
             floor = self._floors(examples.targets[examples.validation], predicted.get("validation"))
-            scores = calibrate(self._bend(known), *self._bent(predicted["calibration"]), floor)
-            made = replace(made, calibration=scores)
+            made = made._calibrated(known["calibration"], predicted["calibration"], floor)
         if not predicted:
             return made._with_words(examples, examples.validation, None)
-        rows = np.concatenate([getattr(examples.split, part) for part in predicted])
         mean, spread = (np.concatenate([getattr(p, a) for p in predicted.values()]) for a in ("mean", "spread"))
-        return made._with_words(examples, rows, Prediction(mean, spread))
+        return made._with_words(examples, np.concatenate(list(parts.values())), Prediction(mean, spread))
 
     def cross_validated(self, examples: Examples, rows: Int, predicted: Prediction, folds: Int | None = None) -> Model:
         """The same for a method that has predicted its rows out of fold: these count as validation and calibrate.
@@ -258,12 +246,16 @@ class Model:
         targets = examples.targets[rows]
         check_finite(predicted.mean, "validation")
         wary = tails(self.task, targets) + doubts(self.task, targets, predicted.mean, "validation")
-        found = {"metrics": {"validation": self.metrics(targets, predicted)}, "warnings": wary}
-        made = replace(self, about={**self.about, **found})
-        if self.task.kind == "regression":
-            scores = calibrate(self._bend(targets), *self._bent(predicted), self._floors(targets, predicted))
-            made = replace(made, calibration=scores)
+        measured = {"metrics": {"validation": self.metrics(targets, predicted)}, "warnings": wary}
+        made = replace(self, about={**self.about, **measured})
+        made = made._calibrated(targets, predicted, self._floors(targets, predicted))
         return made._with_words(examples, rows, predicted, folds)
+
+    def _calibrated(self, targets: Floats, predicted: Prediction, floor: Sequence[float]) -> Model:
+        """The model with intervals by these rows, where numbers are predicted."""
+        if self.task.kind != "regression":
+            return self
+        return replace(self, calibration=calibrate(self._scale.bend(targets), *self._bent(predicted), floor))
 
     def _with_words(
         self, examples: Examples, rows: Int, predicted: Prediction | None, folds: Int | None = None
@@ -271,16 +263,16 @@ class Model:
         """The model with the words of its domain chosen on held-out rows, and ``about["trust"]`` as measured there."""
         if self.domain is None or self.measured is None:
             return self
-        own = self.measured.row
+        compared = self.measured.row
         if predicted is None:
-            some = own[:: max(1, len(own) // _COMPARED)]
-            near = self.domain.distance(examples.graphs.select(some), (some, own))
+            some = compared[:: max(1, len(compared) // _COMPARED)]
+            near = self.domain.distance(examples.graphs.select(some), (some, compared))
             return replace(self, domain=self.domain.with_words(*thresholds(near)))
         apart = None
         if folds is not None:
-            of = np.full(len(examples.graphs), -1)
-            of[rows] = folds
-            apart = (folds, of[own])
+            fold_of = np.full(len(examples.graphs), -1)
+            fold_of[rows] = folds
+            apart = (folds, fold_of[compared])
         targets, graphs = examples.targets[rows], examples.graphs.select(rows)
         distance, error = self.domain.distance(graphs, apart), errors(self.task, targets, predicted.mean)
         there = np.isfinite(error)
@@ -328,8 +320,7 @@ class Model:
         if usual is None or scale is None or not usual.spread.any():
             return ()
         mean, spread = self._bent(usual)
-        error, least = np.abs(self._bend(targets) - mean), 1e-6 * np.array(scale.deviation)
-        there = ~np.isnan(error)
-        columns = zip(error.T, spread.T, there.T, strict=True)
-        found = [choose_floor(e[known], s[known], LEVEL) if known.any() else 0.0 for e, s, known in columns]
-        return [float(x) for x in np.maximum(found, least)]
+        error, least = np.abs(scale.bend(targets) - mean), 1e-6 * np.array(scale.deviation)
+        columns = zip(error.T, spread.T, ~np.isnan(error.T), strict=True)
+        floors = [choose_floor(e[known], s[known], LEVEL) if known.any() else 0.0 for e, s, known in columns]
+        return [float(x) for x in np.maximum(floors, least)]

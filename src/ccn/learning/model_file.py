@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ccn import sealed
 from ccn.engine import using_backend
 from ccn.errors import CCNError, FileError
 from ccn.files import json_safe
 from ccn.learning.conformal import Calibration
+from ccn.learning.fitted import under
 from ccn.learning.inputs import Inputs
 from ccn.learning.measured import FILE, Measured
 from ccn.learning.model import Model
@@ -74,10 +74,9 @@ def load(path: str | Path) -> Model:
     data = held.data
     try:
         task, inputs = Task.from_dict(data["task"]), Inputs.from_dict(data["inputs"])
-        scores, salted = data["calibration"], data.get("seen")
+        scores, salted, near = data["calibration"], data.get("seen"), data.get("domain")
         seen = None if salted is None else Seen.from_state(held.tensors, salted)
-        near = data.get("domain")
-        domain = None if near is None else Domain.from_state(_under(_DOMAIN, held.tensors), near)
+        domain = None if near is None else Domain.from_state(under(_DOMAIN, held.tensors), near)
         mine = ("seen/", _DOMAIN, _TRAINING)
         tensors = {name: t for name, t in held.tensors.items() if not name.startswith(mine)}
         model = Model(
@@ -112,10 +111,6 @@ def loads(content: bytes) -> Model:
         return load(path)
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-
-
 def _measured(held: sealed.Sealed, task: Task, domain: Any) -> Measured | None:
     """The training rows in a file; a ValueError if they are not those of its domain."""
     shared = held.tensors.get(_TRAINING)
@@ -133,7 +128,7 @@ def with_measured(model: Model, path: str | Path) -> Model:
     """The model with the training rows that lie beside its file, in the folder of its run; an error without any."""
     if model.measured is not None:
         return model
-    beside, sha256 = model_path(path).parent / FILE, model.about.get("training")
+    beside, sha256 = _beside(path), model.about.get("training")
     if model.domain is None or not isinstance(sha256, str) or not beside.is_file():
         raise FileError(
             f"{beside}: there are no training rows of this model; use it in the folder of its run, or train with "
@@ -147,8 +142,13 @@ def with_measured(model: Model, path: str | Path) -> Model:
 
 def with_measured_at_hand(model: Model, path: str | Path) -> Model:
     """The same where the training rows lie beside the file; else the model as it is."""
-    there = isinstance(model.about.get("training"), str) and (model_path(path).parent / FILE).is_file()
+    there = isinstance(model.about.get("training"), str) and _beside(path).is_file()
     return with_measured(model, path) if there else model
+
+
+def _beside(path: str | Path) -> Path:
+    """Where a run keeps the training rows of its model."""
+    return model_path(path).parent / FILE
 
 
 def _check_answer(model: Model) -> None:
@@ -198,18 +198,8 @@ def _check_header(data: Mapping[str, Any]) -> None:
     Task.from_dict(data["task"])
     Inputs.from_dict(data["inputs"])
     kinds = {"ccn": str, "method": str, "settings": dict, "learned": dict, "about": dict}
-    about = {
-        "graphs": dict,
-        "metrics": dict,
-        "overlap": dict,
-        "from": dict,
-        "trust": dict,
-        "warnings": list,
-        "chosen": list,
-        "members": list,
-        "target_columns": list,
-        "units": list,
-    }
+    about: dict[str, type] = dict.fromkeys(("graphs", "metrics", "overlap", "from", "trust"), dict)
+    about |= dict.fromkeys(("warnings", "chosen", "members", "target_columns", "units"), list)
     for part, expected in ((data, kinds), (data["about"], about)):
         for key, kind in expected.items():
             if not isinstance(part.get(key, kind()), kind):

@@ -64,7 +64,5 @@ def _kinds() -> dict[str, Any]:
     from ccn.graphs.adjacency import Closed, EdgeFeatures, Normalised, Power, Weights
     from ccn.schemes.generators import Balls, Neighbourhoods
 
-    return {
-        k.__name__: k
-        for k in (Balls, Closed, Contraction, EdgeFeatures, EquivariantMap, Neighbourhoods, Normalised, Power, Weights)
-    }
+    channels = (Closed, EdgeFeatures, Normalised, Power, Weights)
+    return {kind.__name__: kind for kind in (Balls, Contraction, EquivariantMap, Neighbourhoods, *channels)}

@@ -7,13 +7,13 @@ W = 1 they are the metrics themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ccn.graphs.ragged import Int
-from ccn.learning.metrics import names
+from ccn.learning.metrics import each_target, summarised
 from ccn.learning.task import Floats, Task
 
 __all__ = ["Difference", "Interval", "differences", "intervals", "row_losses", "weighted_metrics"]
@@ -80,13 +80,14 @@ def differences(
 ) -> dict[str, Difference]:
     """Each metric of the second predictions minus that of the first, by a bootstrap of the rows that both share."""
     a, b = (_resampled(task, targets, p, resamples, seed) for p in (first, second))
-    whole = [weighted_metrics(task, targets, p, np.ones((1, len(targets)))) for p in (first, second)]
+    before, after = (weighted_metrics(task, targets, p, np.ones((1, len(targets)))) for p in (first, second))
     out = {}
     for name in a:
-        d = (b[name] - a[name])[~np.isnan(b[name] - a[name])]
-        sides = (1 + (d <= 0).sum(), 1 + (d >= 0).sum())
-        value = float(whole[1][name][0] - whole[0][name][0])
-        out[name] = Difference(value, _percentiles(b[name] - a[name]), min(1.0, 2 * float(min(sides)) / (1 + len(d))))
+        change = b[name] - a[name]
+        known = change[~np.isnan(change)]
+        tail = 1 + min((known <= 0).sum(), (known >= 0).sum())
+        p = min(1.0, 2 * float(tail) / (1 + len(known)))
+        out[name] = Difference(float(after[name][0] - before[name][0]), _percentiles(change), p)
     return out
 
 
@@ -103,8 +104,7 @@ def row_losses(task: Task, targets: Floats, predictions: Floats) -> Floats:
     else:
         known = np.nan_to_num(targets[:, 0]).astype(int)
         each = -np.log(np.clip(predictions[np.arange(len(known)), known], 1e-6, 1))[:, None]
-    there = ~np.isnan(each)
-    return np.asarray(np.where(there, each, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1))
+    return np.asarray(np.nansum(each, axis=1) / np.maximum((~np.isnan(each)).sum(axis=1), 1))
 
 
 # Weighted metrics: y (n,), p (n,) or (n, classes), w (resamples, n) -> (resamples,)
@@ -115,27 +115,17 @@ def weighted_metrics(task: Task, targets: Floats, predictions: Floats, w: Floats
 
     Over several targets the mean of those that are defined, and each as ``name[target]``.
     """
-    each: list[Mapping[str, Floats]] = []
-    for t in range(len(task.targets)):
-        there = ~np.isnan(targets[:, t])
-        p = predictions[there] if task.kind in ("binary", "multiclass") else predictions[there, t]
-        if task.kind == "multilabel":
-            p = np.stack([1 - p, p], axis=1)
-        of = _numbers if task.kind == "regression" else _classes
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each.append(of(targets[there, t], p, w[:, there]))
-    out = {name: _mean([one[name] for one in each]) for name in names(task)}
-    if len(each) > 1:
-        out |= {f"{name}[{t}]": one[name] for name in names(task) for t, one in zip(task.targets, each, strict=True)}
-    return out
+    of = _numbers if task.kind == "regression" else _classes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = [of(y, p, w[:, known]) for known, y, p in each_target(task, targets, predictions)]
+    return summarised(task, each, _mean)
 
 
 def _mean(values: list[Floats]) -> Floats:
     """The mean of the numbers that are not NaN, NaN without any."""
     stacked = np.stack(values)
-    there = ~np.isnan(stacked)
-    count = there.sum(axis=0)
-    return np.where(count > 0, np.where(there, stacked, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+    count = (~np.isnan(stacked)).sum(axis=0)
+    return np.where(count > 0, np.nansum(stacked, axis=0) / np.maximum(count, 1), np.nan)
 
 
 def _numbers(y: Floats, p: Floats, w: Floats) -> dict[str, Floats]:

@@ -34,7 +34,7 @@ def _rdkit() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Hashes of molecules, distinct and in order of size, so that they do not tell the rows of the data.
+    """Hashes of molecules, distinct and in order of size, so that they do not reveal the rows of the data.
 
     Attributes:
         salt: 16 bytes, other ones in every model.
@@ -55,8 +55,7 @@ class Seen:
         def hashed(rows: Int) -> Int:
             return np.unique(_hashes(filter(None, (molecules[i] for i in rows.tolist())), salt))
 
-        train = hashed(split.train)
-        held = hashed(np.concatenate([split.validation, split.calibration]))
+        train, held = hashed(split.train), hashed(np.concatenate([split.validation, split.calibration]))
         return cls(salt[:_SALT], train, np.setdiff1d(held, train), _rdkit())
 
     def after(self, before: Seen) -> Seen:

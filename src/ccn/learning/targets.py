@@ -26,10 +26,9 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis. Those of
-    vertices or edges are a :class:`Ragged`.
+    """Targets as training reads them, (rows, targets), and what they mean; ``single`` if y had one axis.
 
-    ``bounds`` are those of a data set, of its censored targets.
+    Those of vertices or edges are a :class:`Ragged`. ``bounds`` are those of the censored targets of a data set.
     """
 
     values: Any
@@ -41,10 +40,8 @@ class Targets:
     per: Per = "graph"
 
 
-def _of_dataset(rows: Any, y: Any, classification: bool) -> Targets | None:
-    """The targets of a data set if no others are given."""
-    if y is not None:
-        return None
+def _of_dataset(rows: Any, *, classification: bool) -> Targets:
+    """The targets of a data set, where no others are given."""
     if not isinstance(rows, Dataset):
         raise ConfigurationError("y is missing: give one target for each row of X")
     if (rows.task == "classification") != classification:
@@ -62,10 +59,9 @@ def _flat(y: Any, per: Per) -> tuple[Any, Int]:
     except TypeError:
         raise ConfigurationError(f"y of each {per} is a list per graph, with one value or row for each {per}") from None
     counts = np.array([len(g) for g in groups], dtype=np.int64)
-    axes = {g.ndim for g in groups if len(g)}
-    if len(axes) > 1 or not axes <= {1, 2} or len({g.shape[1:] for g in groups if len(g)}) > 1:
-        raise ConfigurationError(f"y of each {per}: give (n,) or (n, targets) for each graph, the same for all")
     filled = [g for g in groups if len(g)]
+    if any(g.ndim not in (1, 2) or g.shape[1:] != filled[0].shape[1:] for g in filled):
+        raise ConfigurationError(f"y of each {per}: give (n,) or (n, targets) for each graph, the same for all")
     return (np.concatenate(filled) if filled else np.zeros(0)), counts
 
 
@@ -91,45 +87,44 @@ def _names(y: Any, count: int) -> tuple[str, ...]:
     return ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
 
 
+def _numbers(given: Any, called: str) -> Floats:
+    """(rows, columns) numbers as a user gives them, also in one axis."""
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"{called} must hold numbers, NaN where one is missing ({error})") from None
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2:
+        raise ConfigurationError(f"{called} has shape {np.shape(given)}; give (rows,) or (rows, columns)")
+    return values
+
+
 def read_numbers(rows: Any, y: Any) -> Targets:
     """The targets of a regression."""
-    found = _of_dataset(rows, y, classification=False)
-    if found is not None:
-        return found
-    try:
-        values = np.asarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"y must hold numbers, NaN where one is missing ({error})") from None
-    single = values.ndim == 1
-    values = values[:, None] if single else values
-    if values.ndim != 2 or not values.shape[1]:
-        raise ConfigurationError(f"y has shape {np.shape(y)}; give (rows,) or (rows, targets)")
+    if y is None:
+        return _of_dataset(rows, classification=False)
+    values = _numbers(y, "y")
+    if not values.shape[1]:
+        raise ConfigurationError("y has no columns; give (rows,) or (rows, columns)")
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ConfigurationError(f"target {column} of row {row} is infinite; put NaN where a target is missing")
-    return Targets(values, _names(y, values.shape[1]), classification=False, single=single)
+    return Targets(values, _names(y, values.shape[1]), classification=False, single=np.ndim(y) == 1)
 
 
 def read_auxiliary(rows: Any, given: Any) -> tuple[Floats | None, tuple[str, ...]]:
     """Auxiliary columns (rows, columns) and their names; by default those of a data set."""
     if given is None:
         return (rows.auxiliary, rows.auxiliary_names) if isinstance(rows, Dataset) else (None, ())
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"auxiliary must hold numbers, NaN where one is missing ({error})") from None
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2:
-        raise ConfigurationError(f"auxiliary has shape {np.shape(given)}; give (rows,) or (rows, columns)")
+    values = _numbers(given, "auxiliary")
     named = hasattr(given, "columns") or getattr(given, "name", None) is not None
     return values, _names(given, values.shape[1]) if named else ()
 
 
 def read_classes(rows: Any, y: Any) -> Targets:
     """The targets of a classification, as numbers."""
-    found = _of_dataset(rows, y, classification=True)
-    if found is not None:
-        return found
+    if y is None:
+        return _of_dataset(rows, classification=True)
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
@@ -186,6 +181,5 @@ def read_as(classes: Sequence[Any], rows: Any, y: Any, unknown: float = np.nan, 
         return class_numbers(np.asarray(y).tolist(), classes, unknown)[:, None]
     given = read_classes(rows, y)
     number = np.append(class_numbers(given.classes, classes, unknown), np.nan)  # the last one for missing targets
-    own = np.asarray(given.values)
-    found: Floats = number[np.where(np.isnan(own), -1, own).astype(np.int64)]
+    found: Floats = number[np.nan_to_num(np.asarray(given.values), nan=-1).astype(np.int64)]
     return Ragged(found, given.values.start) if isinstance(given.values, Ragged) else found

@@ -121,22 +121,17 @@ class Task:
         if data["kind"] not in get_args(Kind) or data["loss"] not in _REGRESSION:
             raise ConfigurationError(f"a task of the kind {data['kind']!r} with the loss {data['loss']!r} is not known")
         tuples = {k: tuple(data[k]) for k in ("targets", "classes", "class_weights")}
-        count = len(tuples["targets"])
-        if (
-            not count
-            or (count > 1 and data["kind"] in ("binary", "multiclass"))
-            or not all(isinstance(name, str) for name in tuples["targets"])
-        ):
-            raise ConfigurationError(f"a {data['kind']} task with the targets {tuples['targets']} is not known")
-        if any(isinstance(c, dict | list) for c in tuples["classes"]) or (
-            data["kind"] != "regression" and len(tuples["classes"]) < 2
-        ):
-            raise ConfigurationError(f"a task with the classes {tuples['classes']} is not known")
+        kind, targets, classes = data["kind"], tuples["targets"], tuples["classes"]
+        one = kind in ("binary", "multiclass")
+        if not targets or (one and len(targets) > 1) or not all(isinstance(name, str) for name in targets):
+            raise ConfigurationError(f"a {kind} task with the targets {targets} is not known")
+        if any(isinstance(c, dict | list) for c in classes) or (kind != "regression" and len(classes) < 2):
+            raise ConfigurationError(f"a task with the classes {classes} is not known")
         scale = None if data["scale"] is None else TargetScale.from_json(data["scale"])
         per = data.get("per", "graph")
         if per not in get_args(Per):
             raise ConfigurationError(f"a task with targets per {per!r} is not known")
-        return cls(data["kind"], loss=data["loss"], scale=scale, per=per, **tuples)
+        return cls(kind, loss=data["loss"], scale=scale, per=per, **tuples)
 
     def decode(self, outputs: Tensor) -> Floats:
         """From outputs to values in the targets' units, or to probabilities.

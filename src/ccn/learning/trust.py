@@ -52,9 +52,9 @@ def errors(task: Task, targets: Floats, mean: Floats) -> Floats:
         each = np.abs(mean - targets if _in_units(task) else task.encode(mean) - task.encode(targets))
     else:
         each = ((mean[:, 1:] if task.kind == "binary" else mean) - targets) ** 2
-    there = ~np.isnan(targets)
-    count = there.sum(axis=1)
-    total: Floats = np.where(there, each, 0.0).sum(axis=1)
+    known = ~np.isnan(targets)
+    count = known.sum(axis=1)
+    total: Floats = np.where(known, each, 0.0).sum(axis=1)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ccn.errors import FileError, GraphError
 from ccn.graphs.pack import Pack
-from ccn.graphs.ragged import Int
 from ccn.learning.task import Floats
-from ccn.methods.kernels.bags import Bag, Names, graph_of, tally
+from ccn.methods.kernels.bags import Names, graph_of, tally
 from ccn.methods.kernels.carrying import carried
 from ccn.methods.kernels.parts import part_bags, part_kinds
 
@@ -53,10 +52,8 @@ class PartColumns:
 
     def __call__(self, graphs: Pack) -> NDArray[np.float32]:
         """(graphs, columns)."""
-        counts = [
-            _counts(bag, names)
-            for bag, names in zip(part_bags(graphs, _ORDER, len(self.kinds) - 1), self.kinds, strict=True)
-        ]
+        bags = part_bags(graphs, _ORDER, len(self.kinds) - 1)
+        counts = [bag.table(names, np.float32) for bag, names in zip(bags, self.kinds, strict=True)]
         whole = _whole(graphs)
         if whole.shape[1] != self.whole:
             raise GraphError(f"{whole.shape[1]} features of graphs as a whole, but the model reads {self.whole}")
@@ -71,12 +68,10 @@ class PartColumns:
         found = part_kinds(graphs, _ORDER, len(self.kinds) - 1)
         levels, lacking, start = [], np.zeros(len(graphs)), 0
         for kinds, names in zip(found, self.kinds, strict=True):
-            bag, own = tally(graph_of(graphs), kinds, len(graphs)), values[:, start : start + len(names)]
+            bag, of_level = tally(graph_of(graphs), kinds, len(graphs)), values[:, start : start + len(names)]
             start += len(names)
-            at, known = _places(bag, names)
-            each = np.zeros(len(bag.key))
-            each[known] = own[bag.graph[known], at[known]]
-            lacking += own.sum(axis=1) - np.bincount(bag.graph, each, minlength=len(graphs))
+            each = bag.taken(names, of_level)
+            lacking += of_level.sum(axis=1) - np.bincount(bag.graph, each, minlength=len(graphs))
             levels.append((bag, each))
         return carried(graphs, levels, found), lacking, values[:, start:]
 
@@ -94,28 +89,12 @@ class PartColumns:
         """What :meth:`state` gave, with the number of features of graphs as a whole."""
         if not 1 <= len(arrays) <= MOST_LEVELS + 1 or any(names.size > _MOST for names in arrays.values()):
             raise FileError(
-                f"the file holds columns of other parts than of {MOST_LEVELS} levels and {_MOST:,} kinds each at most; "
-                "do not use it"
+                f"the file holds columns of more than {MOST_LEVELS} levels or {_MOST:,} kinds each; do not use it"
             )
         found = [arrays[f"kinds{level}"].view(np.uint64) for level in range(len(arrays))]
         if any(names.ndim != 1 or (names[1:] <= names[:-1]).any() for names in found) or whole < 0:
             raise FileError("the file holds columns that are not sorted; do not use it")
         return cls(tuple(found), whole)
-
-
-def _counts(bag: Bag, names: Names) -> NDArray[np.float32]:
-    out = np.zeros((bag.graphs, len(names)), dtype=np.float32)
-    at, known = _places(bag, names)
-    out[bag.graph[known], at[known]] = bag.count[known]
-    return out
-
-
-def _places(bag: Bag, names: Names) -> tuple[Int, NDArray[np.bool_]]:
-    """Where each kind of a bag stands among the names, and whether it does."""
-    if not len(names):
-        return np.zeros(len(bag.key), np.int64), np.zeros(len(bag.key), bool)
-    at = np.minimum(np.searchsorted(names, bag.key), len(names) - 1)
-    return at, names[at] == bag.key
 
 
 def _whole(graphs: Pack) -> NDArray[np.float32]:

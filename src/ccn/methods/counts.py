@@ -26,8 +26,6 @@ from ccn.training.execution import Execution
 __all__ = ["MODELS", "TREES", "CountFeatures", "FittedCounts", "count_bags"]
 
 TREES = 400
-
-
 _CLASSES = (
     "Pipeline",
     *(f"{kind}{what}" for kind in ("RandomForest", "GradientBoosting") for what in ("Classifier", "Regressor")),
@@ -120,7 +118,7 @@ class FittedCounts(Fitted):
     reads_edges = False
 
     def predict(self, graphs: Pack) -> Floats:
-        x = _counts(count_bags(graphs), self.columns)
+        x = count_bags(graphs).table(self.columns)
         return joined(self.task, [self._predicted(model, x) for model in self.models])
 
     def _predicted(self, model: Any, x: Floats) -> Floats:
@@ -144,10 +142,8 @@ class FittedCounts(Fitted):
             raise ConfigurationError(
                 "lasso and ridge have contributions to numbers, not to classes; use another method"
             )
-        model, x = (
-            self.models[0 if self.task.kind == "multiclass" else output],
-            _counts(count_bags(graphs), self.columns),
-        )
+        model = self.models[0 if self.task.kind == "multiclass" else output]
+        x = count_bags(graphs).table(self.columns)
         if hasattr(model, "steps"):
             (_, scale), (_, linear) = model.steps
             values = x * (linear.coef_.reshape(-1) / scale.scale_)
@@ -164,23 +160,18 @@ class FittedCounts(Fitted):
         boosted = np.ndim(model.estimators_) == 2
         if boosted and several:
             raise ConfigurationError("boosting has contributions to numbers and to two classes, not to more; use trees")
-        chosen = 0
-        if not numbers and not boosted:  # trees hold the share of each class that they saw
-            chosen = int(np.searchsorted(model.classes_, output if several else 1))
+        shares = not numbers and not boosted  # leaves hold the share of each class that they saw
+        chosen = int(np.searchsorted(model.classes_, output if several else 1)) if shares else 0
         leaves = leaves_of(*_nodes([part.tree_ for part in np.ravel(model.estimators_)], chosen))
         factor = model.learning_rate if boosted else 1 / len(model.estimators_)
         values = factor * leaves.shapley(x)[:, 0]
-        if numbers or boosted:
-            predicted = _guess(model, x, linear=False) if numbers else np.asarray(model.decision_function(x))
-            start = predicted - values.sum(axis=1)
-        else:
-            predicted = model.predict_proba(x)[:, chosen]
-            start = np.full(len(x), factor * leaves.baseline()[0])
-        made = self._carried(graphs, values, predicted, start)
-        to_margin = margin_of(self.task, output)
-        return made if numbers or boosted or to_margin is None else made.through(to_margin)
+        if shares:
+            made = self._carried(graphs, values, model.predict_proba(x)[:, chosen], factor * leaves.baseline()[0])
+            return made.through(margin_of(self.task, output))
+        predicted = _guess(model, x, linear=False) if numbers else np.asarray(model.decision_function(x))
+        return self._carried(graphs, values, predicted, predicted - values.sum(axis=1))
 
-    def _carried(self, graphs: Pack, values: Floats, predicted: Floats, baseline: Floats) -> Contributions:
+    def _carried(self, graphs: Pack, values: Floats, predicted: Floats, baseline: Any) -> Contributions:
         """From columns to the vertices and edges that are counted."""
         of, (u, v, once) = graph_of(graphs), edges(graphs)
         made = Contributions.none(graphs, predicted, baseline)
@@ -192,9 +183,7 @@ class FittedCounts(Fitted):
             (of[u], pair_names(1, label, u, v), made.bonds, number),
         ):
             bag = tally(graph, key, len(graphs))
-            known = np.isin(bag.key, self.columns)
-            each = np.zeros(len(bag.key))
-            each[known] = values[bag.graph[known], np.searchsorted(self.columns, bag.key[known])]
+            each = bag.taken(self.columns, values)
             held += np.bincount(bag.graph, each, minlength=len(graphs))
             order = np.lexsort((key, graph))
             into[place[order]] = np.repeat(each / bag.count, bag.count.astype(np.int64))
@@ -235,14 +224,6 @@ def _nodes(trees: Sequence[Any], chosen: int) -> tuple[Any, ...]:
     return (*(np.concatenate(column) for column in zip(*parts, strict=True)), root)
 
 
-def _counts(bag: Bag, columns: Names) -> Floats:
-    """(graphs, columns) counts of what the training rows have, whose names are sorted."""
-    known = np.isin(bag.key, columns)
-    out = np.zeros((bag.graphs, len(columns)))
-    out[bag.graph[known], np.searchsorted(columns, bag.key[known])] = bag.count[known]
-    return out
-
-
 def _guess(model: Any, x: Floats, *, linear: bool) -> Floats:
     """(rows,) numbers, scaled, or numbers of classes; ``linear`` for a linear model of classes."""
     found = np.asarray(model.predict(x), dtype=np.float64)
@@ -266,7 +247,7 @@ class CountFeatures(Chosen):
         task = examples.task()
         bag = count_bags(examples.graphs.select(rows))
         columns: Names = np.unique(bag.key[bag.graph < train])
-        x, y = _counts(bag, columns), task.encode(examples.targets[rows])
+        x, y = bag.table(columns), task.encode(examples.targets[rows])
         known = MODELS[self.name].settings
         points = _distinct(grid(known if self.settings is None else self.settings, known))
         linear = MODELS[self.name].linear and self.classification
@@ -275,8 +256,8 @@ class CountFeatures(Chosen):
         for column in y.T:
 
             def judge(point: dict[str, Any], rows: Int, held: Int, y: Floats = column) -> float:
-                made = self._model(point, x[rows], y[rows], task)
-                return self.success(y[held], _guess(made, x[held], linear=linear))
+                model = self._model(point, x[rows], y[rows], task)
+                return self.success(y[held], _guess(model, x[held], linear=linear))
 
             point = best(points, self.rounds(column, train, groups), judge)
             there = np.flatnonzero(~np.isnan(column[:train]))

@@ -66,24 +66,21 @@ class FittedCovariant(FittedNetworks):
         """By integrated gradients (:mod:`ccn.methods.gradients`), within a hundredth of the difference."""
         from ccn.methods.gradients import integrated_gradients
 
-        ready = self.prepare(self.inputs.vertices(graphs), self.prepared)
-        ready = ready if self.reads_edges else ready.without_edge_features()
-        several = self.task.kind == "multiclass"
+        ready, spans = self.ready(graphs), self.prepared.get(_COLUMNS, ())
+        columns = np.concatenate([np.arange(*span) for span in spans]) if spans else slice(None)
 
         def score(outputs: Tensor) -> Tensor:
-            return outputs.log_softmax(dim=1)[:, output] if several else outputs[:, output]
+            return (outputs.log_softmax(dim=1) if self.task.kind == "multiclass" else outputs)[:, output]
 
-        made = []
+        members = []
         for net in self._nets:
-            found = integrated_gradients(net, ready, score, made_of=(self.inputs.vertices, graphs))
-            bare = Contributions.none(graphs, found.prediction, found.baseline)
-            spans = self.prepared.get(_COLUMNS, ())
-            columns = np.concatenate([np.arange(*span) for span in spans]) if spans else slice(None)
+            read = integrated_gradients(net, ready, score, made_of=(self.inputs.vertices, graphs))
+            every = Contributions.none(graphs, read.prediction, read.baseline)  # also of columns that it does not read
             if net.graph_features:
-                bare.whole[:, columns] = found.whole
-            bonds = found.bonds if self.reads_edges else bare.bonds
-            made.append(unscaled(self.task, output, replace(bare, atoms=found.atoms, bonds=bonds)))
-        return made[0] if len(made) == 1 else pooled(self.task, output, [(self.task, c) for c in made])
+                every.whole[:, columns] = read.whole
+            bonds = read.bonds if self.reads_edges else every.bonds
+            members.append(unscaled(self.task, output, replace(every, atoms=read.atoms, bonds=bonds)))
+        return members[0] if len(members) == 1 else pooled(self.task, output, [(self.task, c) for c in members])
 
     @property
     def _nets(self) -> tuple[CCN, ...]:
@@ -114,9 +111,9 @@ class Covariant(NetworkMethod):
         return {name: [f.name for f in fields(kind)] for name, kind in SECTIONS.items()}
 
     def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
-        return (
-            tuple({"channels": c} for c in PAPER_WIDTHS) if self.usual_recipe().name in ("paper", "authors") else ({},)
-        )
+        if self.base_recipe().name not in ("paper", "authors"):
+            return ({},)
+        return tuple({"channels": c} for c in PAPER_WIDTHS)
 
     def reads(self) -> Features:
         chosen = self.resolved()
@@ -134,7 +131,7 @@ class Covariant(NetworkMethod):
     def preparation(self, graphs: Pack, inputs: Inputs) -> dict[str, Any]:
         if not self.reads_whole:
             return {}
-        columns: Mapping[str, slice] = inputs.columns_of()
+        columns = inputs.columns_of()
         dense = [columns[name] for name in _DENSE if name in columns]
         return {_COLUMNS: [[c.start, c.stop] for c in dense] or [[0, graphs.graph_width]]}
 
@@ -156,7 +153,7 @@ class NamedCovariant(Covariant):
 
     named_recipes = False
 
-    def usual_recipe(self) -> Recipe:
+    def base_recipe(self) -> Recipe:
         return _NAMED[self.name] if self.recipe is None else self.recipe
 
 
@@ -170,9 +167,9 @@ def network_options(n: Network, graphs: Pack, outputs: int) -> dict[str, Any]:
                 f"edge features of {graphs.edge_width:,} columns, more than {_MAX_EDGE_WIDTH:,}: each is a channel of "
                 "A with weights of its own; leave them out (edge_features=False) or give fewer labels"
             )
-        own = EdgeFeatures(graphs.edge_width)
+        of_edges = EdgeFeatures(graphs.edge_width)
         spanned = not n.diagonal and "weights" not in graphs.arrays and _span_one(graphs)
-        channels = (own,) if spanned else (a, own)
+        channels = (of_edges,) if spanned else (a, of_edges)
     return {
         "in_features": graphs.width,
         "out_features": outputs,

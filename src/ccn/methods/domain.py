@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +32,7 @@ from ccn.errors import CCNError
 from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
+from ccn.learning.fitted import under
 from ccn.learning.inputs import Inputs
 from ccn.learning.task import Floats
 from ccn.learning.trust import WORDS
@@ -218,19 +218,18 @@ class Domain:
 
     def _unseen(self, graphs: Pack, level: Bag) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
         """Which graphs have a column of vertex features that training never had, and what else is new, in words."""
-        said: list[list[str]] = [[] for _ in range(len(graphs))]
+        words: list[list[str]] = [[] for _ in range(len(graphs))]
         graph, column = _in_use(graphs)
         new = (column >= len(self.columns)) | ~self.columns[np.minimum(column, len(self.columns) - 1)]
-        foreign = np.zeros(len(graphs), dtype=bool)
         for g, c in zip(graph[new].tolist(), column[new].tolist(), strict=True):
-            named = self.names[c] if c < len(self.names) else f"vertex feature {c}"
-            said[g].append(named.replace("=", " "))
-            foreign[g] = True
+            called = self.names[c] if c < len(self.names) else f"vertex feature {c}"
+            words[g].append(called.replace("=", " "))
+        foreign = np.isin(np.arange(len(graphs)), graph[new])
         strange = ~np.isin(self._hashed(level.key), self.known)
         parts = np.bincount(level.graph[strange], level.count[strange], minlength=len(graphs)).astype(np.int64)
         for g in np.flatnonzero(parts).tolist():
-            said[g].append(f"{parts[g]} of {graphs.sizes[g]} parts")
-        return foreign, tuple("; ".join(each) for each in said)
+            words[g].append(f"{parts[g]} of {graphs.sizes[g]} parts")
+        return foreign, tuple(map("; ".join, words))
 
     def with_words(self, inside: float, outside: float) -> Domain:
         """The same with other thresholds."""
@@ -249,42 +248,45 @@ class Domain:
     @classmethod
     def from_state(cls, tensors: Mapping[str, Tensor], data: Mapping[str, Any]) -> Self:
         """What :meth:`state` gave; a ValueError if it is nothing of the kind."""
-
-        def under(prefix: str) -> dict[str, Tensor]:
-            return {key.removeprefix(prefix): t for key, t in tensors.items() if key.startswith(prefix)}
-
-        parts, at = Tokens.from_state(under("parts/")), tuple(map(int, data["morgan_at"]))
-        morgan = Tokens.from_state(under("morgan/")) if at[1] > at[0] else None
+        parts, (start, stop) = Tokens.from_state(under("parts/", tensors)), map(int, data["morgan_at"])
+        morgan = Tokens.from_state(under("morgan/", tensors)) if stop > start else None
         known, columns = tensors["known"], tensors["columns"]
         if known.ndim != 1 or known.dtype != torch.int32 or columns.ndim != 1 or columns.dtype != torch.uint8:
             raise ValueError("kinds of parts must be integers in a row")
-        hashes, (inside, outside) = known.numpy().view(np.uint32), (float(data[key]) for key in WORDS[::2])
-        names, salt, order = tuple(data["names"]), int(data["salt"]), int(data["order"])
-        if (
-            (hashes[1:] <= hashes[:-1]).any()
-            or len(at) != 2
-            or at[0] < 0
-            or (morgan is not None and len(morgan) != len(parts))
-            or not (isfinite(inside) and isfinite(outside) and 0 <= inside <= outside <= 1)
-            or not all(isinstance(text, str) for text in names)
-            or len(names) not in (0, len(columns))
-            or not len(columns)
-            or not 0 <= salt < 2**63
-            or order not in (1, 2)
-        ):
+        made = cls(
+            salt=int(data["salt"]),
+            parts=parts,
+            morgan=morgan,
+            morgan_at=(start, stop),
+            known=known.numpy().view(np.uint32),
+            columns=columns.numpy() > 0,
+            names=tuple(data["names"]),
+            order=int(data["order"]),
+            labels=bool(data["labels"]),
+            edges=bool(data["edges"]),
+            inside=float(data["inside"]),
+            outside=float(data["outside"]),
+        )
+        fits = (
+            (made.known[1:] > made.known[:-1]).all()
+            and (morgan is None or len(morgan) == len(parts))
+            and (start >= 0 and 0 <= made.salt < 2**63 and made.order in (1, 2))
+            and 0 <= made.inside <= made.outside <= 1
+            and all(isinstance(text, str) for text in made.names)
+            and (len(columns) and len(made.names) in (0, len(columns)))
+        )
+        if not fits:
             raise ValueError("what the model has learned from does not fit together")
-        flags = (bool(data["labels"]), bool(data["edges"]))
-        return cls(salt, parts, morgan, at, hashes, columns.numpy() > 0, names, order, *flags, inside, outside)
+        return made
 
 
 def _largest(shares: NDArray[np.float32], k: int) -> Int:
     """(graphs, k) the rows of the largest shares in order; of equal ones the first rows."""
     if k == 1:
         return np.asarray(shares.argmax(axis=1)[:, None])
-    least = np.partition(shares, -k, axis=1)[:, -k]
     out = np.empty((len(shares), k), dtype=np.int64)
-    for g, row in enumerate(shares):
-        near = np.flatnonzero(row >= least[g])
+    for g, (row, least) in enumerate(zip(shares, np.partition(shares, -k, axis=1)[:, -k], strict=True)):
+        near = np.flatnonzero(row >= least)
         out[g] = near[np.argsort(-row[near], kind="stable")[:k]]
     return out
 
@@ -300,18 +302,16 @@ def _rows_of(bag: Bag, rows: Int) -> Bag:
 def _in_use(graphs: Pack) -> tuple[Int, Int]:
     """Pairs of a graph and a column of vertex features that is not zero at one of its vertices."""
     a, graph = graphs.compact().arrays, graph_of(graphs)
-    width, pairs = graphs.width, [np.zeros(0, np.int64)]
-    shift = 0
+    shift, pairs = 0, [np.zeros(0, np.int64)]
     if "labels" in a:
         labels = a["labels"].reshape(len(graph), -1).astype(np.int64)
         shift = int(a["labels_width"][0])
-        vertex, column = np.nonzero(labels >= 0)
-        pairs.append(np.unique(graph[vertex] * width + labels[vertex, column]))
+        vertex, place = np.nonzero(labels >= 0)
+        pairs.append(np.unique(graph[vertex] * graphs.width + labels[vertex, place]))
     if "features" in a:
         vertex, column = np.nonzero(a["features"])
-        pairs.append(np.unique(graph[vertex] * width + column + shift))
-    found = np.concatenate(pairs)
-    return found // width, found % width
+        pairs.append(np.unique(graph[vertex] * graphs.width + column + shift))
+    return np.divmod(np.concatenate(pairs), graphs.width)
 
 
 def _continuous(graphs: Pack) -> bool:

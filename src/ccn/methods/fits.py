@@ -62,44 +62,40 @@ class Job(NamedTuple):
 def fit_all(
     jobs: Sequence[Job], execution: Execution, processes: int | None
 ) -> Iterator[tuple[tuple[str, int | None], Model]]:
-    """The models of all jobs, in this process, in several or on a cluster."""
+    """The models of all jobs, in this process, in several or on a cluster, as they are done."""
+    if not jobs:
+        return
+    fits = _here(jobs, execution, processes) if execution.client is None else _on_cluster(jobs, execution)
+    with progress("fitting members", len(jobs), notes=True, shown=execution.verbose) as update:
+        for done, (job, model) in enumerate(fits, 1):
+            update(done, job.called)
+            yield (job.name, job.fold), model
+
+
+def _here(jobs: Sequence[Job], execution: Execution, processes: int | None) -> Iterator[tuple[Job, Model]]:
+    """The models of jobs, fitted on this machine; few rows in this process."""
     import joblib
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    if not jobs:
-        return
-    if execution.client is not None:
-        with progress("fitting members", len(jobs), notes=True, shown=execution.verbose) as tell:
-            for i, (job, model) in enumerate(_on_cluster(jobs, execution)):
-                tell(i + 1, job.called)
-                yield (job.name, job.fold), model
-        return
     bare = Execution(folder=execution.folder, resume=execution.resume, every=execution.every)
     few = max(len(job.examples.train) for job in jobs) <= _IN_PROCESS
     count = 1 if few else joblib.effective_n_jobs(-1 if processes is None else processes)
     pool = joblib.Parallel(min(count, len(jobs)), return_as="generator_unordered")
-    with progress("fitting members", len(jobs), notes=True, shown=execution.verbose) as tell:
-        try:
-            fits = (joblib.delayed(_fit)(at, job, bare, os.getpid()) for at, job in enumerate(jobs))
-            for i, (at, model) in enumerate(pool(fits)):
-                tell(i + 1, jobs[at].called)
-                yield (jobs[at].name, jobs[at].fold), model
-        except BrokenProcessPool as error:
-            raise TrainingError(
-                "a process that fitted a member was killed, perhaps for lack of memory "
-                f"({str(error).splitlines()[0]}); continue with --resume, and with LOKY_MAX_CPU_COUNT=1 in the "
-                "environment for one fit at a time"
-            ) from None
+    try:
+        for at, model in pool(joblib.delayed(_fit)(at, job, bare, os.getpid()) for at, job in enumerate(jobs)):
+            yield jobs[at], model
+    except BrokenProcessPool as error:
+        raise TrainingError(
+            f"a process that fitted a member was killed, perhaps for lack of memory ({str(error).splitlines()[0]}); "
+            "continue with --resume, and with LOKY_MAX_CPU_COUNT=1 in the environment for one fit at a time"
+        ) from None
 
 
 def _fit(number: int, job: Job, execution: Execution, parent: int) -> tuple[int, Model]:
     """The number of a job and its model, which is kept in a file; a worker ends with the process of the run."""
     end_with(parent)
     model = _kept(job, execution)
-    if model is None:
-        model = _fitted(job, execution)
-        _keep(job, model, execution)
-    return number, model
+    return number, model or _keep(job, _fitted(job, execution), execution)
 
 
 def _file(job: Job, execution: Execution) -> Path | None:
@@ -118,11 +114,13 @@ def _kept(job: Job, execution: Execution) -> Model | None:
     return None
 
 
-def _keep(job: Job, model: Model, execution: Execution) -> None:
+def _keep(job: Job, model: Model, execution: Execution) -> Model:
+    """The model, written to the file of its job."""
     file = _file(job, execution)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         model_file.save(replace(model, about={**model.about, "job": job.key}), file)
+    return model
 
 
 def _fitted(job: Job, execution: Execution) -> Model:
@@ -157,9 +155,8 @@ def _on_cluster(jobs: Sequence[Job], execution: Execution) -> Iterator[tuple[Job
             waiting[client.submit(_fit_there, content, *how, pure=False)] = job
     try:
         for future in as_completed(list(waiting)):
-            model = model_file.loads(future.result())
-            _keep(waiting[future], model, execution)
-            yield waiting[future], model
+            job = waiting[future]
+            yield job, _keep(job, model_file.loads(future.result()), execution)
     except KilledWorker as error:
         raise TrainingError(
             f"several workers of the cluster died over one fit ({error}); look for lack of memory there, then continue "

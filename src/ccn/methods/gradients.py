@@ -29,7 +29,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.engine.matrices import Matrices
 from ccn.features.vertices import VertexFeatures
 from ccn.graphs.graph import Batch
 from ccn.graphs.pack import Pack
@@ -38,7 +37,6 @@ from ccn.layers.normalisation import RobustScale
 from ccn.learning.contributions import Contributions
 from ccn.learning.task import Floats
 from ccn.models import CCN
-from ccn.schemes.packed import Composition
 
 __all__ = ["SEGMENTS", "integrated_gradients"]
 
@@ -85,13 +83,10 @@ class _Point(NamedTuple):
 
 
 class _Values(NamedTuple):
-    """What the network computes at one point of the path, before and after each nonlinearity, what its head reads, and
-    its output.
-    """
+    """What goes into each step of :func:`_walk` at one point of the path, what comes out, and the score at the end."""
 
     before: list[Tensor]
     after: list[Tensor]
-    read: Tensor
     score: Tensor
 
 
@@ -103,16 +98,14 @@ def _integral(
     edges = None if b.edge_features is None else b.edge_features.to(weight.dtype)
     end = _Point(b.features.to(weight.dtype), edges, _scaled_whole(net, b))
     ts = np.linspace(0, 1, segments + 1).tolist()
-    values = (_values(net, b, end.times(t), score) for t in ts)
     total = end.each(torch.zeros_like)
-    first: _Values | None = None
-    last: _Values | None = None
-    for (low, high), (s, t) in zip(pairwise(values), pairwise(ts), strict=True):
-        first, last = low if first is None else first, high
+    low = _values(net, b, end.times(0.0), score)
+    baseline = low.score
+    for s, t in pairwise(ts):
+        high = _values(net, b, end.times(t), score)
         _add_secant(net, b, end.times((s + t) / 2), low, high, score, total)
-    assert first is not None
-    assert last is not None
-    made = Contributions.none(graphs, *(_numbers(v.score) for v in (last, first)))
+        low = high
+    made = Contributions.none(graphs, _numbers(low.score), _numbers(baseline))
     slope = total.each(lambda g: g / segments)
     if made_of is None:
         made.atoms[:] = _numbers(end.vertices * slope.vertices).sum(axis=1)
@@ -139,65 +132,56 @@ def _scaled_whole(net: CCN, b: Batch) -> Tensor | None:
     return scaled
 
 
-def _set(net: CCN, b: Batch, x: _Point) -> tuple[Composition, Matrices]:
-    """The batch with other features of edges; what follows from its structure is shared."""
-    moved = copy.copy(b)
+def _walk(net: CCN, b: Batch, x: _Point, step: Callable[[Score, Tensor, bool], Tensor]) -> Tensor:
+    """The output of the network at a point, (graphs, outputs).
+
+    ``step(function, z, pointwise)`` computes each nonlinearity, what the head reads, and each module of the head.
+    """
+    moved = copy.copy(b)  # with other features of edges; what follows from its structure is shared
     moved.edge_features = x.edges
-    return net.structure(moved)
-
-
-def _leaves(net: CCN, scheme: Composition, vertices: Tensor) -> Tensor:
-    return net.embedding(vertices)[torch.from_numpy(scheme.leaves.parts).to(vertices.device)]  # type: ignore[no-any-return]
+    scheme, matrices = net.structure(moved)
+    f = net.embedding(x.vertices)[torch.from_numpy(scheme.leaves.parts).to(x.vertices.device)]
+    f = step(net.nonlinearity, f, True) if net.activates_embedding else f
+    done = [Activation(f, scheme.leaves, net.orders[0])]
+    for layer, level in zip(net.layers, scheme.levels, strict=False):
+        f = torch.cat([a.data for a in done[-level.reach :]])
+        f = step(layer.nonlinearity, layer.preactivation(f, level, matrices), True)
+        done.append(Activation(f, level.nodes, layer.order_out))
+    z = step(lambda rows: rows, net.rows(b, done), False)
+    for module in _head(net, x.whole):
+        z = step(module, z, isinstance(module, nn.ReLU))
+    return z
 
 
 @torch.no_grad()
 def _values(net: CCN, b: Batch, x: _Point, score: Score) -> _Values:
-    scheme, matrices = _set(net, b, x)
-    before, after, f = [], [], _leaves(net, scheme, x.vertices)
-    if net.activates_embedding:
-        before, f = [f], net.nonlinearity(f)
-        after = [f]
-    done = [Activation(f, scheme.leaves, net.orders[0])]
-    for layer, level in zip(net.layers, scheme.levels, strict=False):
-        f = torch.cat([a.data for a in done[-level.reach :]])
-        before.append(layer.preactivation(f, level, matrices))
-        after.append(layer.nonlinearity(before[-1]))
-        done.append(Activation(after[-1], level.nodes, layer.order_out))
-    z = read = net.rows(b, done)
-    for module in _head(net, x.whole):
+    before: list[Tensor] = []
+    after: list[Tensor] = []
+
+    def step(function: Score, z: Tensor, pointwise: bool) -> Tensor:
         before.append(z)
-        z = module(z)
-        after.append(z)
-    return _Values(before, after, read, score(z))
+        after.append(function(z))
+        return after[-1]
+
+    return _Values(before, after, score(_walk(net, b, x, step)))
 
 
 def _add_secant(net: CCN, b: Batch, x: _Point, low: _Values, high: _Values, score: Score, total: _Point) -> None:
     """Add the secant of a segment, by the derivatives of a function that has its slopes, in the middle x."""
-    given = [None if part is None else part.detach().requires_grad_() for part in x]
-    vertices, edges, whole = given
-    assert vertices is not None
+    given = x.each(lambda part: part.detach().requires_grad_())
     ends = iter(zip(low.before, high.before, low.after, high.after, strict=True))
+
+    def step(function: Score, z: Tensor, pointwise: bool) -> Tensor:
+        x0, x1, y0, y1 = next(ends)
+        return _secant(z, function, x0, x1, y0, y1) if pointwise else _centred(function(z), (y0 + y1) / 2)
+
     with torch.enable_grad():
-        scheme, matrices = _set(net, b, _Point(vertices, edges, whole))
-        f = _leaves(net, scheme, vertices)
-        f = _bent(f, net.nonlinearity, *next(ends)) if net.activates_embedding else f
-        done = [Activation(f, scheme.leaves, net.orders[0])]
-        for layer, level in zip(net.layers, scheme.levels, strict=False):
-            f = torch.cat([a.data for a in done[-level.reach :]])
-            data = layer.preactivation(f, level, matrices)
-            done.append(Activation(_bent(data, layer.nonlinearity, *next(ends)), level.nodes, layer.order_out))
-        z = _centred(net.rows(b, done), (low.read + high.read) / 2)
-        for module in _head(net, whole):
-            if isinstance(module, nn.ReLU):
-                z = _bent(z, module, *next(ends))
-            else:
-                _, _, y0, y1 = next(ends)
-                z = _centred(module(z), (y0 + y1) / 2)
+        out = _walk(net, b, given, step)
         wanted = [part for part in given if part is not None]
-        found = torch.autograd.grad(score(z).sum(), wanted, allow_unused=True)
-    for into, g in zip([part for part in total if part is not None], found, strict=True):
-        if g is not None:
-            into.add_(g)
+        slopes = torch.autograd.grad(score(out).sum(), wanted, allow_unused=True)
+    for into, slope in zip([part for part in total if part is not None], slopes, strict=True):
+        if slope is not None:
+            into.add_(slope)
 
 
 def _centred(y: Tensor, value: Tensor) -> Tensor:
@@ -205,7 +189,7 @@ def _centred(y: Tensor, value: Tensor) -> Tensor:
     return value + (y - y.detach())
 
 
-def _bent(y: Tensor, function: Score, x0: Tensor, x1: Tensor, y0: Tensor, y1: Tensor) -> Tensor:
+def _secant(y: Tensor, function: Score, x0: Tensor, x1: Tensor, y0: Tensor, y1: Tensor) -> Tensor:
     """A pointwise function between two ends: the value in the middle of the results, and the slope of the secant."""
     gap = x1 - x0
     still = gap.abs() <= _STILL * (1 + x0.abs())
@@ -224,5 +208,5 @@ def _head(net: CCN, whole: Tensor | None) -> list[Score]:
     modules: list[Score] = list(net.head)
     if whole is None:
         return modules
-    own: Any = net.head[0].first  # the other half scales the features of graphs as a whole, which are scaled already
-    return [lambda z: torch.cat([own(z), whole], dim=1), *modules[1:]]
+    first: Any = net.head[0].first  # the other half scales the features of graphs as a whole, which are scaled already
+    return [lambda z: torch.cat([first(z), whole], dim=1), *modules[1:]]

@@ -128,15 +128,13 @@ class FittedKernelMachine(Fitted):
     _seen: dict[Kernel[Any], Any] = field(default_factory=dict)  # what kernels see of the training graphs
 
     def predict(self, graphs: Pack) -> Floats:
-        found: list[list[Floats]] = [[] for _ in self.machines]
+        each: list[list[Floats]] = [[] for _ in self.machines]
         for start in range(0, len(graphs), _PREDICTED_TOGETHER):
-            some = graphs.select(np.arange(start, min(start + _PREDICTED_TOGETHER, len(graphs))))
-            compared: dict[Kernel[Any], Floats] = {}
-            for t, machine in enumerate(self.machines):
-                if machine.kernel not in compared:
-                    compared[machine.kernel] = self._compared(machine.kernel, some)
-                found[t].append(self._predicted(machine, compared[machine.kernel][:, machine.rows]))
-        return joined(self.task, [np.concatenate(of) for of in found])
+            some = graphs[start : start + _PREDICTED_TOGETHER]
+            compared = {kernel: self._compared(kernel, some) for kernel in {m.kernel for m in self.machines}}
+            for predicted, machine in zip(each, self.machines, strict=True):
+                predicted.append(self._predicted(machine, compared[machine.kernel][:, machine.rows]))
+        return joined(self.task, [np.concatenate(predicted) for predicted in each])
 
     def _predicted(self, machine: Machine, k: Floats) -> Floats:
         """Scaled numbers (rows,), or probabilities (rows, classes)."""
@@ -166,10 +164,8 @@ class FittedKernelMachine(Fitted):
         alpha[machine.rows[machine.svm.support_]] = machine.svm.dual_coef_[0]
         k = self._compared(kernel, graphs)
         constant = machine.svm.intercept_[0]
-        made = replace(
-            Contributions.none(graphs, k @ alpha + constant, constant),
-            atoms=kinds_of(kernel, graphs, self.graphs, alpha),
-        )
+        made = Contributions.none(graphs, k @ alpha + constant, constant)
+        made = replace(made, atoms=kinds_of(kernel, graphs, self.graphs, alpha))
         return unscaled(self.task, output, made) if self.task.kind == "regression" else made.times(machine.sharpness)
 
     def state(self) -> State:
@@ -205,14 +201,9 @@ class FittedKernelMachine(Fitted):
             kernel = KERNELS[name].kernel(**settings).with_state(arrays)
             sharpness = float((data["sharpness"] or [1.0] * len(data["kernels"]))[t])
             svm = from_tensor(tensors[f"machine{t}"], ("SVR",) if task.kind == "regression" else ("SVC",))
-            if (
-                rows.shape != (svm.n_features_in_,)
-                or rows.dtype != np.int64
-                or (rows.clip(0, len(graphs) - 1) != rows).any()
-            ):
-                raise FileError(
-                    "the machine was fitted on rows that are not in the file: it was altered; do not use it"
-                )
+            known = rows.dtype == np.int64 and ((rows >= 0) & (rows < len(graphs))).all()
+            if rows.shape != (svm.n_features_in_,) or not known:
+                raise FileError("a machine was fitted on rows that are not in the file: it was altered; do not use it")
             machines.append(Machine(kernel, svm, rows, sharpness))
         return cls(task, inputs, graphs, machines, name, list(data["chosen"]))
 
@@ -269,15 +260,19 @@ class KernelMachine(Chosen):
             point = best(points, tries, judge)
             kernel, k = gram(point)
             known = support[~np.isnan(column[support])]
-            svm = self._svm(point["C"]).fit(k[np.ix_(known, known)].astype(np.float64), column[known])
-            sharpness = 1.0
+            machine = Machine(kernel, self._svm(k, column, known, point["C"]), known)
             if self.classification:
                 sharpness = self._sharpness(kernel, k, column, tries, point["C"], len(task.classes))
-            machines.append(Machine(kernel, svm, known, sharpness))
+                machine = replace(machine, sharpness=sharpness)
+            machines.append(machine)
             chosen.append(point)
-        shared = self.max_rows * 5 // 4 if self.cache else 0
-        made = FittedKernelMachine(task, inputs, graphs.select(support), machines, self.name, chosen, shared)
-        return Outcome(made, chosen)
+        of = graphs.select(support)
+        return Outcome(FittedKernelMachine(task, inputs, of, machines, self.name, chosen, self._shared), chosen)
+
+    @property
+    def _shared(self) -> int:
+        """Graphs up to which the Gram matrix of the pack that the rows are a part of is kept."""
+        return self.max_rows * 5 // 4 if self.cache else 0
 
     def _points(self) -> list[dict[str, Any]]:
         """The settings to choose from."""
@@ -301,7 +296,7 @@ class KernelMachine(Chosen):
 
     def _gram(self, kernel: Kernel[Any], graphs: Pack) -> tuple[Kernel[Any], NDArray[Any]]:
         """The kernel, fitted, and the Gram matrix of the graphs."""
-        common = _common(graphs, self.max_rows * 5 // 4 if self.cache else 0)
+        common = _common(graphs, self._shared)
         if common is None:
             fitted = kernel.fit(graphs)
             kept = self.cache and len(graphs) >= _KEPT_FROM
@@ -309,17 +304,18 @@ class KernelMachine(Chosen):
         fitted = kernel.fit(common)
         return fitted, stored_gram(fitted, common)[np.ix_(graphs.chosen, graphs.chosen)]
 
-    def _svm(self, c: float) -> Any:
+    def _svm(self, k: NDArray[Any], y: Floats, rows: Int, c: float) -> Any:
+        """The machine fitted to some of the rows."""
         from sklearn.svm import SVC, SVR
 
         how = {"break_ties": True} if self.classification else {}  # so that the largest score is the prediction
-        return (SVC if self.classification else SVR)(C=c, kernel="precomputed", cache_size=500, **how)
+        svm = (SVC if self.classification else SVR)(C=c, kernel="precomputed", cache_size=500, **how)
+        return svm.fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
 
     def _try(self, k: NDArray[Any], y: Floats, rows: Int, held: Int, c: float) -> float:
         if self.classification and len(np.unique(y[rows])) < 2:
             return float("nan")
-        made = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
-        predicted = made.predict(k[np.ix_(held, rows)].astype(np.float64))
+        predicted = self._svm(k, y, rows, c).predict(k[np.ix_(held, rows)].astype(np.float64))
         return self.success(y[held], predicted)
 
     def _sharpness(
@@ -328,8 +324,8 @@ class KernelMachine(Chosen):
         scores, truth = [np.empty((0, classes))], [np.empty(0, np.int64)]
         for rows, held in tries:
             if len(np.unique(y[rows])) > 1 and len(held):
-                svm = self._svm(c).fit(k[np.ix_(rows, rows)].astype(np.float64), y[rows])
-                scores.append(Machine(kernel, svm, rows).scores(k[np.ix_(held, rows)].astype(np.float64), classes))
+                machine = Machine(kernel, self._svm(k, y, rows, c), rows)
+                scores.append(machine.scores(k[np.ix_(held, rows)].astype(np.float64), classes))
                 truth.append(y[held].astype(np.int64))
         score, at = np.concatenate(scores), np.concatenate(truth)
         known = np.isfinite(score[np.arange(len(at)), at])  # of classes that the machine had seen

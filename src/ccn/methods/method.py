@@ -50,12 +50,8 @@ class Outcome:
 
     Example:
         >>> import ccn
-        >>> from ccn.learning.examples import Examples
-        >>> from ccn.methods import make_method
-        >>> data = ccn.datasets.load("MUTAG").subset(range(40))
-        >>> examples = Examples.of_dataset(data, ccn.datasets.splits.Split(range(30), range(30, 40), []))
-        >>> model, outcome = fit(make_method("wl", classification=True), examples)
-        >>> sorted(outcome.chosen[0])
+        >>> wl = ccn.CCNClassifier(method="wl").fit(["CO", "CCO", "CCCO", "CN", "CCN", "CCCN"], [1, 1, 1, 0, 0, 0])
+        >>> sorted(wl.outcome_.chosen[0])
         ['C', 'depth']
     """
 
@@ -138,18 +134,21 @@ class Method(ABC):
     def check(self, examples: Examples, inputs: Inputs, execution: Execution) -> None:
         """An error about anything that would stop the fit or the saving of its model later on."""
         if not self.weighs and (examples.class_weight is not None or examples.weights is not None):
-            raise ConfigurationError(f"method {self.name}: it weighs neither rows nor classes; leave out their weights")
+            raise self.refusal("it weighs neither rows nor classes; leave out their weights")
         if replace(execution.machine, device="cpu") != Machine():
-            raise ConfigurationError(
-                f"method {self.name}: it runs in one process and in full precision; leave out --devices, --nodes, "
-                "--strategy and --precision"
+            raise self.refusal(
+                "it runs in one process and in full precision; leave out --devices, --nodes, --strategy and --precision"
             )
         if execution.machine.device not in ("cpu", "auto"):
-            raise ConfigurationError(f"method {self.name}: it computes on the CPU; leave out --device")
+            raise self.refusal("it computes on the CPU; leave out --device")
         if execution.tensorboard:
-            raise ConfigurationError(f"method {self.name}: it writes no TensorBoard log; leave out --tensorboard")
+            raise self.refusal("it writes no TensorBoard log; leave out --tensorboard")
         if execution.time_limit is not None:
-            raise ConfigurationError(f"method {self.name}: it cannot be stopped midway; leave out --time-limit")
+            raise self.refusal("it cannot be stopped midway; leave out --time-limit")
+
+    def refusal(self, why: str) -> ConfigurationError:
+        """The error for what this method cannot do."""
+        return ConfigurationError(f"method {self.name}: {why}")
 
     def base_recipe(self) -> Recipe:
         """The recipe whose fields a configuration overrides; of most methods the features alone matter."""
@@ -215,25 +214,21 @@ def fit(
         execution.say(f"method {method.name}: it cannot use censored values; {left:,} training rows are left out")
         examples = exact
     if examples.per not in method.targets_per:
-        raise ConfigurationError(
-            f"method {method.name}: it predicts one row per graph, and the targets are of each {examples.per}; the "
-            "method ccn learns them (--method ccn)"
+        raise method.refusal(
+            f"it predicts one row per graph, and the targets are of each {examples.per}; the method ccn learns them "
+            "(--method ccn)"
         )
     examples = replace(examples, target_scale=method.scaling())
     graphs = examples.graphs.select(examples.train)
     inputs = method.fit_inputs(examples, graphs)
     if inputs.columns and not method.reads_whole:
-        raise ConfigurationError(
-            f"method {method.name}: it reads no columns beside the molecule; leave out --extra-columns "
-            f"({', '.join(inputs.columns)})"
-        )
+        named = ", ".join(inputs.columns)
+        raise method.refusal(f"it reads no columns beside the molecule; leave out --extra-columns ({named})")
     if examples.auxiliary is not None and not method.joint:
-        raise ConfigurationError(
-            f"method {method.name}: it learns nothing beside the targets; leave out --auxiliary "
-            f"({', '.join(examples.auxiliary_names)})"
-        )
+        named = ", ".join(examples.auxiliary_names)
+        raise method.refusal(f"it learns nothing beside the targets; leave out --auxiliary ({named})")
     if execution.client is not None and not method.distributes:
-        raise ConfigurationError(f"method {method.name}: it is one fit, which runs here; leave out --cluster")
+        raise method.refusal("it is one fit, which runs here; leave out --cluster")
     method.check(examples, inputs, execution)
     execution.begin()
     outcome = method.learn(examples, inputs, execution)
@@ -256,7 +251,7 @@ def fit(
         seen = Seen.of(examples.molecules, examples.split, salt)
         seen = seen if before is None else seen.after(before)
     model = Model(method.name, method.settings_given(), outcome.fitted, about=known, seen=seen)
-    if domain:
+    if domain and examples.per == "graph":  # distances are of graphs, and so must errors be
         model = _with_domain(model, examples, outcome)
     if outcome.held is None:
         model = model.held_out(examples)
@@ -271,8 +266,6 @@ def _with_domain(model: Model, examples: Examples, outcome: Outcome) -> Model:
     """The model with the domain of the rows that it was fitted to; as it is where their parts cannot be compared."""
     s = examples.split
     rows = s.train if outcome.held is None else np.sort(np.concatenate([s.train, s.validation, s.calibration]))
-    if examples.per != "graph":  # errors are of vertices or edges, distances of graphs
-        return model
     seed, salt = int(model.about["seed"]), int(digest("domain", str(model.about["fingerprint"]))[:15], 16)
     edges = outcome.fitted.reads_edges
     made = fit_domain(examples.graphs.select(rows), outcome.fitted.inputs, edges=edges, seed=seed, salt=salt)

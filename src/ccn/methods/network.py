@@ -20,7 +20,7 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import ranges, starts
 from ccn.layers.normalisation import RobustScale
 from ccn.learning.examples import Examples
-from ccn.learning.fitted import Fitted, State
+from ccn.learning.fitted import Fitted, State, under
 from ccn.learning.inputs import Inputs
 from ccn.learning.metrics import better, check_monitor
 from ccn.learning.model import Model
@@ -67,6 +67,11 @@ class FittedNetworks(Fitted):
         """The graphs as the networks read them, from those with vertex features."""
         return graphs
 
+    def ready(self, graphs: Pack) -> Pack:
+        """The graphs as the networks read them, from those as the inputs read them."""
+        made = self.prepare(self.inputs.vertices(graphs), self.prepared)
+        return made if self.reads_edges else made.without_edge_features()
+
     def predict(self, graphs: Pack) -> Floats:
         return np.stack([self.task.decode(out) for out in self._run(graphs, self.networks, self.task.per)])
 
@@ -84,26 +89,20 @@ class FittedNetworks(Fitted):
         """What each of the functions of a batch gives for every graph, or for all of its vertices or edges."""
         # Graphs of similar size together: the time of a batch goes with its largest parts.
         rising = np.argsort(graphs.sizes, kind="stable")
-        ready = self.prepare(self.inputs.vertices(graphs.select(rising)), self.prepared)
-        ready = ready if self.reads_edges else ready.without_edge_features()
-        batches = Batches(ready, np.arange(len(ready)), _PREDICTED_TOGETHER, per=per)
+        batches = Batches(self.ready(graphs.select(rising)), np.arange(len(graphs)), _PREDICTED_TOGETHER, per=per)
         back, counts = np.argsort(rising, kind="stable"), batches.counts
         order = torch.from_numpy(ranges(starts(counts)[:-1][back], counts[back]))
-        made = []
-        for net, function in zip(self.networks, read, strict=True):
-            out = outputs(net, batches, function)
-            made.append(out[order.to(out.device)])
-        return made
+        found = (outputs(net, batches, function) for net, function in zip(self.networks, read, strict=True))
+        return [out[order.to(out.device)] for out in found]
 
     def first_of(self, task: Task) -> Self:
         """The same networks with their first outputs alone, which are those of the task."""
         options, made = {**self.options, "out_features": task.outputs}, []
         for net in self.networks:
             cut = seeded(type(self).module, options, 0).to(next(net.parameters()))
-            own = cut.state_dict()
-            cut.load_state_dict(
-                {k: v if v.shape == own[k].shape else v[: task.outputs] for k, v in net.state_dict().items()}
-            )
+            shapes = {k: v.shape for k, v in cut.state_dict().items()}
+            weights = net.state_dict().items()
+            cut.load_state_dict({k: v if v.shape == shapes[k] else v[: task.outputs] for k, v in weights})
             made.append(cut.eval())
         return replace(self, task=task, networks=tuple(made), options=options)
 
@@ -133,8 +132,7 @@ class FittedNetworks(Fitted):
         _check_sizes([data["options"], data["prepared"]], tensors)
         made = []
         for i in sorted(members):
-            prefix = f"member{i}."
-            weights = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            weights = under(f"member{i}.", tensors)
             kinds = {v.dtype for v in weights.values() if v.is_floating_point()}
             net = seeded(cls.module, options, 0).to(kinds.pop())
             net.load_state_dict(weights)
@@ -227,8 +225,7 @@ class NetworkMethod(Method):
             return self.options(graphs, task, chosen, prepared)
         return {**before.options, "out_features": task.outputs}
 
-    def usual_recipe(self) -> Recipe:
-        """The recipe before settings are replaced."""
+    def base_recipe(self) -> Recipe:
         return self.own_recipe if self.recipe is None else self.recipe
 
     def usual_choices(self) -> tuple[Mapping[str, Any], ...]:
@@ -237,10 +234,7 @@ class NetworkMethod(Method):
 
     def resolved(self) -> Recipe:
         """The recipe with all settings, and a value for each field that was left to the task."""
-        return recipe(self.usual_recipe(), **(self.settings or {})).for_task(classification=self.classification)
-
-    def base_recipe(self) -> Recipe:
-        return self.usual_recipe()
+        return recipe(self.base_recipe(), **(self.settings or {})).for_task(classification=self.classification)
 
     def recipe_fields(self) -> Mapping[str, Collection[str]]:
         return {name: [f.name for f in fields(SECTIONS[name])] for name in ("features", "optimiser", "training")}
@@ -249,9 +243,8 @@ class NetworkMethod(Method):
         return {key for settings in self.usual_choices() for key in settings}
 
     def with_recipe(self, recipe: Recipe, given: Collection[str] = ()) -> Self:
-        return replace(
-            self, recipe=recipe, settings={key: recipe.get(key) for key in self.chosen_fields() & set(given)}
-        )
+        settings = {key: recipe.get(key) for key in self.chosen_fields() & set(given)}
+        return replace(self, recipe=recipe, settings=settings)
 
     def started(self) -> FittedNetworks | None:
         """The networks to begin with, if any."""
@@ -298,15 +291,15 @@ class NetworkMethod(Method):
         if before is None:
             return
         alike, weights = task.like(before.task), before.networks[member % len(before.networks)].state_dict()
-        own = net.state_dict()
-        kept = {k: v for k, v in weights.items() if alike or not k.startswith(f"{before.head}.")}
-        for name, value in kept.items():
-            if name not in own or own[name].shape != value.shape:
-                size = "none" if name not in own else tuple(own[name].shape)
+        drawn = net.state_dict()
+        given = {k: v for k, v in weights.items() if alike or not k.startswith(f"{before.head}.")}
+        for name, value in given.items():
+            if name not in drawn or drawn[name].shape != value.shape:
+                size = "none" if name not in drawn else tuple(drawn[name].shape)
                 raise ConfigurationError(
                     f"the model to start from has another architecture: {name} {tuple(value.shape)}, here {size}"
                 )
-        net.load_state_dict({**own, **kept})
+        net.load_state_dict({**drawn, **given})
 
     def tried(self) -> list[Mapping[str, Any]]:
         """The settings to choose from; what was set is not chosen, unless the choices were given too.
@@ -344,24 +337,25 @@ class NetworkMethod(Method):
         self._begin(net, task, 0)
 
     def learn(self, examples: Examples, inputs: Inputs, execution: Execution) -> Outcome:
-        if examples.auxiliary is None or self.auxiliary is False:
-            return self._learn(examples.without_auxiliary(), inputs, execution)
-        both = self.auxiliary is None and len(examples.validation) > 0
-        if self.auxiliary is None and not both:  # nothing says that it helps
-            return self._learn(examples.without_auxiliary(), inputs, execution)
-        limit = None if execution.time_limit is None else execution.time_limit / (1 + both)
+        targets_alone = examples.without_auxiliary()
+        compared = self.auxiliary is None and len(examples.validation) > 0  # else nothing says that it helps
+        if examples.auxiliary is None or not (self.auxiliary or compared):
+            return self._learn(targets_alone, inputs, execution)
+        limit = None if execution.time_limit is None else execution.time_limit / (1 + compared)
         joint = self._learn(examples.jointly(), inputs, execution.part("auxiliary", limit))
         assert isinstance(joint.fitted, FittedNetworks)
         joint = replace(joint, fitted=joint.fitted.first_of(self._task(examples)))
-        if not both:
+        if not compared:
             return joint
-        alone = self._learn(examples.without_auxiliary(), inputs, replace(execution, time_limit=limit))
-        monitor = f"validation_{self.resolved().training.monitor}"
-        found = [o.history[0][o.members[0]["best_epoch"] - 1].get(monitor, np.nan) for o in (joint, alone)]
-        helps = better(monitor.removeprefix("validation_"), found[0], found[1])
+        alone = self._learn(targets_alone, inputs, replace(execution, time_limit=limit))
+        monitor = self.resolved().training.monitor
+        with_them, without = (
+            o.history[0][o.members[0]["best_epoch"] - 1].get(f"validation_{monitor}", np.nan) for o in (joint, alone)
+        )
+        helps = better(monitor, with_them, without)
         execution.say(
             f"auxiliary {', '.join(examples.auxiliary_names)}: {'learned too' if helps else 'left out'}; "
-            f"{monitor.replace('_', ' ')} {found[0]:.4g} with, {found[1]:.4g} without"
+            f"validation {monitor.replace('_', ' ')} {with_them:.4g} with, {without:.4g} without"
         )
         best, other = (joint, alone) if helps else (alone, joint)
         chosen = [{**settings, "auxiliary": helps} for settings in best.chosen]
@@ -371,7 +365,7 @@ class NetworkMethod(Method):
         graphs = inputs.vertices(examples.graphs)
         prepared = self._prepared(graphs.select(examples.train), inputs)
         task = self._task(examples)
-        ready = replace(examples, graphs=self.fitted.prepare(graphs, prepared))
+        ready = replace(examples, graphs=self.fitted.prepare(graphs, prepared), inputs=inputs)
         tried, limit = list(enumerate(self.tried())), execution.time_limit
         rows, earlier = examples.train, 0.0
         if len(tried) > 1 and len(rows) > self.many:
@@ -382,9 +376,9 @@ class NetworkMethod(Method):
             drawn = self._best(ready.with_train(few), task, prepared, tried, execution, "-few")
             tried, earlier = [tried[drawn.number]], drawn.earlier
         best = self._best(ready, task, prepared, tried, execution)
-        fitted = self.fitted(task, inputs, best.networks, best.options, prepared, best.recipe)
         ended = [{"epochs": p.epoch, "best_epoch": p.best_epoch + 1, "ended": p.ended} for p in best.progress]
-        return Outcome(fitted, [dict(best.settings)], ended, [p.history for p in best.progress], earlier + best.earlier)
+        history = [p.history for p in best.progress]
+        return Outcome(best.fitted, [dict(best.settings)], ended, history, earlier + best.earlier)
 
     def _best(
         self,
@@ -414,18 +408,18 @@ class NetworkMethod(Method):
                 self._begin(net, task, member)
                 folder = f"choice{number}-member{member}{suffix}" if several else f"member{member}"
                 share = None if left is None else left / ((len(tried) - at) * members - member)
-                title = _title(settings if several else {}, member, members)
-                progress = train(
-                    net, task, read, chosen, seed=seed, execution=execution.part(folder, share), title=title
-                )
+                names = [f"{key} {value}" for key, value in settings.items()] if several else []
+                names += [f"member {member + 1} of {members}"] if members > 1 else []
+                part, title = execution.part(folder, share), ", ".join(names) or "training"
+                progress = train(net, task, read, chosen, seed=seed, execution=part, title=title)
                 earlier += progress.earlier
                 left = None if left is None else max(0.0, left - progress.seconds)
                 networks.append(net.eval())
                 ended.append(progress)
-            made = _Ensemble(number, settings, chosen, tuple(networks), options, tuple(ended))
             value = ended[0].best
             if best is None or (value is not None and better(chosen.training.monitor, value, best.progress[0].best)):
-                best = made
+                fitted = self.fitted(task, examples.inputs, tuple(networks), options, prepared, chosen)
+                best = _Ensemble(number, settings, fitted, ended)
         assert best is not None
         return replace(best, earlier=earlier)
 
@@ -444,15 +438,6 @@ class _Ensemble:
 
     number: int
     settings: Mapping[str, Any]
-    recipe: Recipe
-    networks: tuple[nn.Module, ...]
-    options: dict[str, Any]
-    progress: tuple[Progress, ...]
+    fitted: FittedNetworks
+    progress: Sequence[Progress]
     earlier: float = 0.0
-
-
-def _title(settings: Mapping[str, Any], member: int, members: int) -> str:
-    """What the progress bar of a network is called."""
-    parts = [f"{key} {value}" for key, value in settings.items()]
-    parts += [f"member {member + 1} of {members}"] if members > 1 else []
-    return ", ".join(parts) or "training"

@@ -98,15 +98,15 @@ def _check_trees(model: Any) -> None:
 
 def _check_machine(svm: Any) -> None:
     """An error unless the arrays of a support vector machine fit each other: compiled code believes them."""
-    support, own, many = svm.support_, svm._n_support, len(svm.support_)
+    support, per_class, many = svm.support_, svm._n_support, len(svm.support_)
     classes = len(svm.classes_) if hasattr(svm, "classes_") else 2
     rows = svm.shape_fit_[0]
     good = (
         (svm.kernel, svm._sparse, svm.n_features_in_) == ("precomputed", False, rows)
         and (support.dtype, support.shape) == (np.int32, (many,))
         and ((support >= 0) & (support < rows)).all()
-        and (own.dtype, own.shape) == (np.int32, (classes,))
-        and (not hasattr(svm, "classes_") or ((own >= 0).all() and own.sum() == many))
+        and (per_class.dtype, per_class.shape) == (np.int32, (classes,))
+        and (not hasattr(svm, "classes_") or ((per_class >= 0).all() and per_class.sum() == many))
         and (svm._dual_coef_.dtype, svm._dual_coef_.shape) == (np.float64, (classes - 1, many))
         and (svm._intercept_.dtype, svm._intercept_.shape) == (np.float64, (classes * (classes - 1) // 2,))
     )

@@ -105,7 +105,9 @@ class NGF(nn.Module):
         out = out.index_add(0, of, self.write[0](h).softmax(dim=1))
         for weight, bias, write in zip(self.weights, self.biases, list(self.write)[1:], strict=True):
             near = h.index_add(0, to, h.index_select(0, source))
-            h = torch.relu(_by_degree(near, weight, bias, degree))
+            # Features are so narrow that the matrices of all degrees at once are faster than sorting the rows.
+            every = torch.addmm(bias.flatten(), near, weight.flatten(0, 1).T).unflatten(1, bias.shape)
+            h = torch.relu(every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0])
             out = out.index_add(0, of, write(h).softmax(dim=1))
         return out
 
@@ -114,20 +116,13 @@ class NGF(nn.Module):
         return out
 
 
-def _by_degree(near: Tensor, weight: Tensor, bias: Tensor, degree: Tensor) -> Tensor:
-    """Multiply every row by the matrix of its degree.
-
-    Features are so narrow that multiplying by the matrices of all degrees is faster than sorting the rows.
-    """
-    every = torch.addmm(bias.flatten(), near, weight.flatten(0, 1).T).unflatten(1, bias.shape)
-    chosen: Tensor = every.gather(1, degree[:, None, None].expand(-1, 1, every.shape[2]))[:, 0]
-    return chosen
-
-
-class FittedNGF(FittedNetworks):
-    module = NGF
+class _FittedReference(FittedNetworks):
     head = "read"
     reads_edges = False
+
+
+class FittedNGF(_FittedReference):
+    module = NGF
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,10 +177,8 @@ def _patch(graph: Any, label: Int, root: int, size: int) -> Int:
 def patches(pack: Pack, width: int, size: int) -> Pack:
     """Every graph as ``width`` vertices without edges, each with the concatenated features of its patch."""
     igraph = _needed("igraph", "PSCN needs igraph", "baselines")
-    a = pack.compact().arrays
-    rows = pack.features
-    _, label = np.unique(rows, axis=0, return_inverse=True)
-    label = label.reshape(-1)
+    a, rows = pack.compact().arrays, pack.features
+    label = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     index = np.full((len(pack), width, size), len(rows), dtype=np.int64)
     for i in range(len(pack)):
         first, last = a["vertex_start"][i : i + 2].tolist()
@@ -193,10 +186,10 @@ def patches(pack: Pack, width: int, size: int) -> Pack:
         u, v = a["row"][entry].astype(np.int64), a["column"][entry].astype(np.int64)
         pairs = np.unique(np.stack([np.minimum(u, v), np.maximum(u, v)], axis=1)[u != v], axis=0)
         graph = igraph.Graph(n=last - first, edges=pairs.tolist())
-        own = label[first:last]
-        for j, root in enumerate(sequence(graph, own)[:width]):
-            found = _patch(graph, own, int(root), size)
-            index[i, j, : len(found)] = found + first
+        labels = label[first:last]
+        for j, root in enumerate(sequence(graph, labels)[:width]):
+            patch = _patch(graph, labels, int(root), size)
+            index[i, j, : len(patch)] = patch + first
     padded = np.concatenate([rows, np.zeros((1, rows.shape[1]), dtype=rows.dtype)])
     flat = padded[index].reshape(len(pack) * width, -1)
     none = np.zeros(len(pack), dtype=np.int64)
@@ -246,10 +239,8 @@ class PSCN(nn.Module):
         return out
 
 
-class FittedPSCN(FittedNetworks):
+class FittedPSCN(_FittedReference):
     module = PSCN
-    head = "read"
-    reads_edges = False
 
     @staticmethod
     def prepare(graphs: Pack, prepared: Mapping[str, Any]) -> Pack:
@@ -292,10 +283,8 @@ class GIN(nn.Module):
         return out
 
 
-class FittedGIN(FittedNetworks):
+class FittedGIN(_FittedReference):
     module = GIN
-    head = "read"
-    reads_edges = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ccn.engine.cpu.compiling import compiled
 from ccn.graphs.ragged import Int, starts
+from ccn.learning.contributions import path_rule
 from ccn.learning.task import Floats
 
 __all__ = ["Leaves", "leaves_of"]
@@ -61,10 +62,9 @@ class Leaves:
         x = np.ascontiguousarray(x, dtype=np.float64)
         out = np.zeros((len(x), outputs, x.shape[1]))
         most = int(np.diff(self.start).max(initial=1))
-        rules = [np.polynomial.legendre.leggauss((d + 1) // 2) for d in range(1, most + 1)]
+        rules = [path_rule((d + 1) // 2) for d in range(1, most + 1)]
         at = starts([len(nodes) for nodes, _ in rules])
-        nodes = np.concatenate([(n + 1) / 2 for n, _ in rules])
-        weights = np.concatenate([w / 2 for _, w in rules])
+        nodes, weights = (np.concatenate(parts) for parts in zip(*rules, strict=True))
         held = (self.value, self.output, self.start, self.column, self.low, self.high, self.share, at, nodes, weights)
 
         def some(rows: slice) -> None:

@@ -31,6 +31,11 @@ def numbered(pieces: Sequence[tuple[Int, NDArray[np.uint32]]]) -> NDArray[np.uin
     return np.unique(np.concatenate([(graph.astype(np.uint64) << np.uint64(32)) | token for graph, token in pieces]))
 
 
+def _apart(found: NDArray[np.uint64]) -> tuple[Int, NDArray[np.uint32]]:
+    """The graphs and the tokens of :func:`numbered` pairs."""
+    return (found >> np.uint64(32)).astype(np.int64), found.astype(np.uint32)
+
+
 @dataclass(frozen=True, eq=False)
 class Tokens:
     """A set of tokens for each of some rows.
@@ -48,7 +53,7 @@ class Tokens:
     @classmethod
     def of(cls, found: NDArray[np.uint64], rows: int) -> Self:
         """From ``found``, which is :func:`numbered` tokens of ``rows`` rows."""
-        row, token = (found >> np.uint64(32)).astype(np.int64), found.astype(np.uint32)
+        row, token = _apart(found)
         vocabulary, place = np.unique(token, return_inverse=True)
         small: NDArray[Any] = place.astype(np.uint16 if len(vocabulary) <= 1 << 16 else np.uint32)
         return cls(vocabulary, starts(np.bincount(row, minlength=rows)), small)
@@ -76,11 +81,11 @@ class Tokens:
         """(graphs, rows) the share of tokens in common with those of some graphs, :func:`numbered` by these."""
         import scipy.sparse as sp
 
-        column, dense, rare = self._parts
-        graph, token = (found >> np.uint64(32)).astype(np.int64), found.astype(np.uint32)
-        size = np.bincount(graph, minlength=graphs).astype(np.float32)
         if not len(self.vocabulary):
             return np.zeros((graphs, len(self)), dtype=np.float32)
+        column, dense, rare = self._parts
+        graph, token = _apart(found)
+        size = np.bincount(graph, minlength=graphs).astype(np.float32)
         at = np.minimum(np.searchsorted(self.vocabulary, token), len(self.vocabulary) - 1)
         known = self.vocabulary[at] == token
         graph, at = graph[known], at[known]
@@ -91,8 +96,7 @@ class Tokens:
         some = (np.ones((~often).sum(), np.float32), (graph[~often], at[~often]))
         more = (sp.csr_array(some, shape=(graphs, len(self.vocabulary))) @ rare).tocoo()
         both[more.coords] += more.data  # each place once
-        own = np.diff(self.start).astype(np.float32)
-        share: NDArray[np.float32] = both / np.maximum(size[:, None] + own - both, 1)
+        share: NDArray[np.float32] = both / np.maximum(size[:, None] + np.diff(self.start).astype(np.float32) - both, 1)
         return share
 
     def compared(self, found: NDArray[np.uint64], graphs: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -31,13 +33,14 @@ _BUDGET = 2 << 30  # bytes
 _AHEAD = 2  # batches prepared ahead of the network
 
 
+@dataclass(eq=False)
 class Batches:
     """Rows of a pack in batches: shuffled every epoch by a seed, or in the given order.
 
     Iteration yields pairs of a :class:`ccn.Batch` and the numbers of its rows. A process whose share of the last
     batch is empty gets one graph to run and no rows, since all processes must take part in every step.
 
-    Args:
+    Attributes:
         pack: all graphs.
         rows: numbers of the graphs to iterate over.
         size: graphs per batch, over all processes.
@@ -45,7 +48,7 @@ class Batches:
         rank, world: this process and the number of processes.
         prepare: builds what the network needs of a batch, and returns its bytes.
         per: what has a row of the outputs: graphs, their vertices, or their edges.
-        budget: bytes up to which batches of a fixed order are cached.
+        budget: bytes that are left to cache batches of a fixed order.
 
     Example:
         >>> from ccn import Graph
@@ -54,25 +57,23 @@ class Batches:
         [(3, [0, 1]), (3, [2])]
     """
 
-    def __init__(
-        self,
-        pack: Pack,
-        rows: Int,
-        size: int,
-        seed: int | None = None,
-        rank: int = 0,
-        world: int = 1,
-        prepare: Callable[[Batch], int] | None = None,
-        budget: int = _BUDGET,
-        per: Per = "graph",
-    ) -> None:
-        self.pack, self.rows, self.size, self.seed = pack, np.asarray(rows), size, seed
-        self.rank, self.world = rank, world
-        self._prepare, self._room = prepare, budget
-        self._kept: dict[int, Batch] = {}
-        self.counts = np.ones(len(pack), dtype=np.int64)  # rows of the outputs of each graph
-        if per != "graph":
-            self.counts = pack.sizes if per == "vertex" else pack.given_edges
+    pack: Pack
+    rows: Int
+    size: int
+    seed: int | None = None
+    rank: int = 0
+    world: int = 1
+    prepare: Callable[[Batch], int] | None = None
+    budget: int = _BUDGET
+    per: Per = "graph"
+    _cached: dict[int, Batch] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def counts(self) -> Int:
+        """(graphs,) rows of the outputs of each graph."""
+        if self.per == "graph":
+            return np.ones(len(self.pack), dtype=np.int64)
+        return self.pack.sizes if self.per == "vertex" else self.pack.given_edges
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -100,14 +101,14 @@ class Batches:
 
     def _make(self, i: int, rows: Int) -> Batch:
         """Prepare the share of this process in batch i."""
-        if i in self._kept:
-            return self._kept[i]
+        if i in self._cached:
+            return self._cached[i]
         share = rows[self.rank :: self.world]
         b = self.pack.select(share if len(share) else rows[:1]).batch()
-        size = 0 if self._prepare is None else self._prepare(b)
-        if self.seed is None and size <= self._room:
-            self._kept[i] = b
-            self._room -= size
+        size = 0 if self.prepare is None else self.prepare(b)
+        if self.seed is None and size <= self.budget:
+            self._cached[i] = b
+            self.budget -= size
         return b
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +19,33 @@ import torch
 from torch import Tensor, nn
 
 from ccn import sealed
-from ccn.errors import DependencyError, FileError
+from ccn.errors import ConfigurationError, DependencyError, FileError
 from ccn.files import write_atomically
+from ccn.learning.fitted import under
+from ccn.settings import Checked, setting
 
 __all__ = ["Progress", "files", "load", "need_tensorboard", "save", "tensorboard", "write_history"]
 
 FORM, VERSION = "ccn checkpoint", 1
+_MOST = 2**53  # of steps; larger integers are no floats
 
 
 @dataclass
-class Progress:
-    """How far a run has come.
+class Progress(Checked):
+    """How far a run has come."""
 
-    Attributes:
-        epoch, batch: the next batch.
-        step: steps done.
-        loss, weight: sums over the batches of this epoch so far.
-        best, best_epoch: of the monitored metric.
-        history: one row per completed epoch.
-        seconds: training time so far.
-        ended: why the run is over: ``epochs``, ``patience``, ``time limit`` or ``validation loss rose``; else empty.
-        earlier: of these seconds, those before the run was last resumed.
-    """
-
-    epoch: int = 0
-    batch: int = 0
-    step: int = 0
-    loss: float = 0.0
-    weight: float = 0.0
-    best: float | None = None
-    best_epoch: int = -1
-    seconds: float = 0.0
-    ended: str = ""
-    earlier: float = 0.0
+    epoch: int = setting(0, "The next epoch.", least=0, below=_MOST)
+    batch: int = setting(0, "The next batch of it.", least=0, below=_MOST)
+    step: int = setting(0, "Steps done.", least=0, below=_MOST)
+    loss: float = setting(0.0, "Sum over the batches of this epoch so far.")
+    weight: float = setting(0.0, "Sum over the batches of this epoch so far.")
+    best: float | None = setting(None, "Best value of the monitored metric.")
+    best_epoch: int = setting(-1, "Its epoch.", least=-1, below=_MOST)
+    seconds: float = setting(0.0, "Training time so far.")
+    ended: str = setting("", "Why the run is over: epochs, patience, time limit or validation loss rose; else empty.")
+    earlier: float = setting(0.0, "Of these seconds, those before the run was last resumed.")
     history: list[dict[str, float]] = field(default_factory=list)
+    """One row per completed epoch."""
 
 
 def files(folder: Path) -> list[Path]:
@@ -93,8 +85,8 @@ def load(
 
     A file that was truncated or altered, or that does not fit the network and the optimiser, is passed over.
     """
-    found = files(folder)
-    for place, path in enumerate(found):
+    there = files(folder)
+    for place, path in enumerate(there):
         try:
             held = sealed.read(path, {FORM: VERSION})
         except FileError:
@@ -105,13 +97,13 @@ def load(
             )
         try:
             progress, weights, best, state = _checked(held, net, optimiser)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        except (AttributeError, ConfigurationError, IndexError, KeyError, TypeError, ValueError):
             continue
         net.load_state_dict(weights)
         # The settings of the groups belong to the run, and the learning rate is set at every step.
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         progress.earlier = progress.seconds
-        for older in found[place + 2 :]:  # left by a run that was killed before it removed them
+        for older in there[place + 2 :]:  # left by a run that was killed before it removed them
             older.unlink(missing_ok=True)
         return progress, best
     return None
@@ -124,54 +116,42 @@ def _checked(
     held: sealed.Sealed, net: nn.Module, optimiser: torch.optim.Optimizer
 ) -> tuple[Progress, _Weights, _Weights, dict[int, _Weights]]:
     """Progress, weights, best weights and the state of the optimiser; an error unless all of them can be loaded."""
-    parts: dict[str, _Weights] = {"net": {}, "best": {}, "optimiser": {}}
-    for key, value in held.tensors.items():
-        part, _, name = key.partition(".")
-        parts[part][name] = value
+    weights, best, moments = (under(f"{part}.", held.tensors) for part in ("net", "best", "optimiser"))
+    if len(weights) + len(best) + len(moments) < len(held.tensors):
+        raise ValueError("tensors of something else")
     shapes = {k: v.shape for k, v in net.state_dict().items()}
-    for weights in filter(None, (parts["net"], parts["best"])):  # there is no best before the end of an epoch
-        if {k: v.shape for k, v in weights.items()} != shapes:
+    for given in (weights, best or weights):  # there is no best before the end of an epoch
+        if {k: v.shape for k, v in given.items()} != shapes:
             raise ValueError("weights of another network")
     parameters = [p for group in optimiser.param_groups for p in group["params"]]
     state: dict[int, _Weights] = {}
-    for key, value in parts["optimiser"].items():
+    for key, value in moments.items():
         i, _, name = key.partition(".")
         if value.shape != (() if name == "step" else parameters[int(i)].shape):
             raise ValueError("the state of another optimiser")
         state.setdefault(int(i), {})[name] = value
     kinds = {frozenset(values) for values in state.values()}
     adam = isinstance(optimiser, torch.optim.Adam | torch.optim.AdamW)
-    if not parts["net"] or kinds - {frozenset(("step", "exp_avg", "exp_avg_sq") if adam else ("momentum_buffer",))}:
-        raise ValueError("the state of another network or optimiser")
+    if kinds - {frozenset(("step", "exp_avg", "exp_avg_sq") if adam else ("momentum_buffer",))}:
+        raise ValueError("the state of another optimiser")
     if "run" not in held.data:
         raise ValueError("of no run")
-    return _progress(held.data["progress"]), parts["net"], parts["best"], state
+    return _progress(held.data["progress"]), weights, best, state
 
 
 def _progress(data: Mapping[str, Any]) -> Progress:
     """The progress in a checkpoint; an error unless every field has its type."""
-    made, usual = Progress(**data), Progress(best=0.0)
-    for f in fields(Progress):
-        value, kind = getattr(made, f.name), type(getattr(usual, f.name))
-        fits = _small(value) and abs(value) < math.inf if kind is float else isinstance(value, kind)
-        if not (fits or (f.name == "best" and value is None)):
-            raise TypeError(f"{f.name} is not a {kind.__name__}")
-    for number in (made.epoch, made.batch, made.step, made.best_epoch + 1):
-        if not 0 <= number < 2**53:
-            raise ValueError("a negative number of steps, or one that no run has")
+    made = Progress(**data)
     if made.step < made.batch:
         raise ValueError("fewer steps than batches")
+    if not isinstance(made.history, list):
+        raise TypeError("the history is not a list")
     for row in made.history:
-        if not all(map(_small, row.values())):
+        if not all(isinstance(x, float) or (isinstance(x, int) and abs(x) < _MOST) for x in row.values()):
             raise TypeError("the history is not a table of numbers")
         if "validation_loss" not in row and any(name.startswith("validation_") for name in row):
             raise TypeError("the history has metrics of the validation part, but not its loss")
     return made
-
-
-def _small(value: Any) -> bool:
-    """Whether a value is a number that a float can be."""
-    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**53)
 
 
 def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:

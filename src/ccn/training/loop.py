@@ -88,11 +88,11 @@ def train(
         # The state of the process's random numbers is restored at the end.
         stack.enter_context(torch.random.fork_rng([fabric.device] if fabric.device.type == "cuda" else []))
         shown = execution.verbose and run.first
-        tell = stack.enter_context(show_progress(title, run.steps, notes=True, shown=shown))
+        update = stack.enter_context(show_progress(title, run.steps, notes=True, shown=shown))
         log = stack.enter_context(tensorboard(folder if execution.tensorboard and run.first else None))
         while not progress.ended:
             for _ in run.epoch(progress):
-                tell(progress.step)
+                update(progress.step)
                 progress.seconds = time.monotonic() - began
                 limit = execution.time_limit  # by the clock of the first process
                 over = limit is not None and fabric.broadcast(progress.seconds > limit)
@@ -110,7 +110,7 @@ def train(
                     save()
                 if folder is not None and run.first:
                     write_history(folder / "history.csv", progress.history)
-                tell(progress.step, _line(row, run.epochs))
+                update(progress.step, _line(row, run.epochs))
                 log(row)
                 if execution.watch is not None:
                     execution.watch(row)
@@ -160,14 +160,12 @@ class _Loop:
         self.steps = self.epochs * len(self.batches)
         self.norms = [m for m in net.modules() if isinstance(m, BatchNorm)]
         self.y = torch.from_numpy(task.encode(np.asarray(examples.targets))).to(fabric.device)
-        self.bounds = None
-        if examples.bounds is not None:
-            self.bounds = torch.from_numpy(task.encode_bounds(examples.bounds)).to(fabric.device)
-        weights = examples.item_weights()
+        bounds, weights = examples.bounds, examples.item_weights()
+        self.bounds = None if bounds is None else torch.from_numpy(task.encode_bounds(bounds)).to(fabric.device)
         self.weights = None if weights is None else torch.from_numpy(weights).to(fabric.device)
-        held = self.y[torch.from_numpy(examples.items(self.held.rows)).to(fabric.device)]
-        loss, weight = task.losses(held.new_zeros(len(held), task.outputs), held)
-        self.constant = float(loss) / (float(weight) or 1.0)  # of the training mean, or of equal probabilities
+        self.y_held = self.y[torch.from_numpy(examples.items(self.held.rows)).to(fabric.device)]
+        # Of the training mean, or of equal probabilities.
+        self.constant = _mean(*task.losses(self.y.new_zeros(len(self.y_held), task.outputs), self.y_held))
         self.bare_optimiser = make_optimiser(net, recipe.optimiser)
         self.model, self.optimiser = fabric.setup(net, self.bare_optimiser)
         self.name = "" if self.folder is None else _fingerprint(net, task, examples, recipe, seed)
@@ -184,9 +182,8 @@ class _Loop:
                 layer.counts = len(rows) > 0
             with fabric.autocast():  # else Fabric rounds outputs in float64 to the usual type
                 out = self.model(b.to(fabric.device))[: len(index)]
-            total, weight = self.task.losses(
-                out, self.y[index], *(None if a is None else a[index] for a in (self.weights, self.bounds))
-            )
+            weights, bounds = (None if a is None else a[index] for a in (self.weights, self.bounds))
+            total, weight = self.task.losses(out, self.y[index], weights, bounds)
             everywhere: Any = fabric.all_reduce(weight.clone(), reduce_op="sum")
             opt.zero_grad()
             loss = total * world / torch.where(everywhere > 0, everywhere, 1.0)
@@ -235,7 +232,7 @@ class _Loop:
             "epoch": progress.epoch + 1,
             "step": progress.step,
             "learning_rate": rate(self.recipe.optimiser, progress.step - 1, self.steps),
-            "train_loss": float(sums[0]) / (float(sums[1]) or 1.0),
+            "train_loss": _mean(*sums),
         }
         if len(self.held):
             if fabric.world_size > 1:  # third-party layers have running statistics per process
@@ -244,13 +241,11 @@ class _Loop:
                         fabric.all_reduce(buffer, reduce_op="mean")
             with fabric.autocast():
                 out: Any = fabric.all_reduce(outputs(self.net, self.held).double(), reduce_op="sum")
-            total, weight = self.task.losses(
-                out, self.y[torch.from_numpy(self.examples.items(self.held.rows)).to(out.device)]
-            )
+            total, weight = self.task.losses(out, self.y_held)
             self.check_finite(total, None, progress)
-            row["validation_loss"] = float(total) / (float(weight) or 1.0)
-            found = metrics(self.task, self.examples.targets[self.held.rows], self.task.decode(out))
-            row.update({f"validation_{name}": value for name, value in found.items()})
+            row["validation_loss"] = _mean(total, weight)
+            measured = metrics(self.task, self.examples.targets[self.held.rows], self.task.decode(out))
+            row |= {f"validation_{name}": value for name, value in measured.items()}
         return row | {"seconds": progress.seconds}
 
     def check_finite(self, total: Tensor, norm: Tensor | None, progress: Progress) -> None:
@@ -258,11 +253,11 @@ class _Loop:
         # In half precision the gradient scaler skips steps with gradients that are too large.
         if (norm is None or self.half or bool(norm.isfinite())) and bool(total.isfinite()):
             return
-        kept = "" if self.folder is None else f" The checkpoints in {self.folder} are older and intact."
+        older = "" if self.folder is None else f" The checkpoints in {self.folder} are older and intact."
         raise TrainingError(
             f"epoch {progress.epoch}, batch {progress.batch}, step {progress.step}: the loss is {float(total):g} and "
             f"the norm of the gradient {math.nan if norm is None else float(norm):g}, at a learning rate of "
-            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{kept} Try a smaller learning rate, clip=1.0 "
+            f"{rate(self.recipe.optimiser, progress.step, self.steps):g}.{older} Try a smaller learning rate, clip=1.0 "
             "or norm='batch', and look for extreme values among features and targets"
         )
 
@@ -281,6 +276,11 @@ class _Loop:
         elif self.first:
             (self.folder / "history.csv").unlink(missing_ok=True)
         return progress, best
+
+
+def _mean(total: Tensor, weight: Tensor) -> float:
+    """The mean loss; zero without any known target."""
+    return float(total) / (float(weight) or 1.0)
 
 
 def _resumed(progress: Progress, epochs: int) -> str:

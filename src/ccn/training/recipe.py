@@ -199,19 +199,20 @@ class Recipe:
         A number of epochs replaces the minimum number of steps too, and patience implies ``keep="best"``, unless those
         are given as well.
         """
-        found = {_home(key): value for key, value in settings.items()}
-        if isinstance(own := found.get(("network", "scheme")), str):
+        given: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+        for key, value in settings.items():
+            section, name = _home(key)
+            given[section][name] = value
+        network, training = given["network"], given["training"]
+        if isinstance(network.get("scheme"), str):
             from ccn.schemes.named import resolve_scheme
 
-            found["network", "scheme"] = resolve_scheme(own)
-        given = {name for _, name in found}
-        if "epochs" in given and "least_steps" not in given:
-            found["training", "least_steps"] = 0
-        if found.get(("training", "patience")) is not None and "keep" not in given:
-            found["training", "keep"] = "best"
-        sections = {s: {name: v for (of, name), v in found.items() if of == s} for s in SECTIONS}
-        parts = {s: changed(getattr(self, s), s, values) for s, values in sections.items()}
-        return replace(self, **parts)
+            network["scheme"] = resolve_scheme(network["scheme"])
+        if "epochs" in training:
+            training.setdefault("least_steps", 0)
+        if training.get("patience") is not None:
+            training.setdefault("keep", "best")
+        return replace(self, **{s: changed(getattr(self, s), s, values) for s, values in given.items()})
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for a file, the inverse of :func:`from_dict`."""
@@ -245,6 +246,8 @@ class Recipe:
 _CLASSES = {"learning_rate": 1e-3, "dropout": 0.1, "head_dropout": 0.5, "least_steps": 300}
 _NUMBERS = {"learning_rate": 3e-3, "dropout": 0.0, "head_dropout": 0.0, "least_steps": 1500}
 
+_SGD = Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear")
+_HUNDRED_EPOCHS = Training(epochs=100, least_steps=0, batch_size=64, keep="last")
 RECIPES: dict[str, Recipe] = {
     "paper": Recipe(
         name="paper",
@@ -253,8 +256,8 @@ RECIPES: dict[str, Recipe] = {
         network=Network(
             channels=8, growth=2.0, contractions="paper10", dropout=0.0, head_norm="batch", head_dropout=0.0
         ),
-        optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
-        training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
+        optimiser=_SGD,
+        training=_HUNDRED_EPOCHS,
     ),
     # As in the released code (GraphFlow, its class SMP_2D_ver6): all levels have one width there. The embedding and the
     # last layer have a bias here and none there; the optimiser and what it needs are as above.
@@ -274,8 +277,8 @@ RECIPES: dict[str, Recipe] = {
             dropout=0.0,
             head_dropout=0.0,
         ),
-        optimiser=Optimiser(method="sgd", learning_rate=1e-3, final_rate=1e-6, schedule="linear"),
-        training=Training(epochs=100, least_steps=0, batch_size=64, keep="last"),
+        optimiser=_SGD,
+        training=_HUNDRED_EPOCHS,
     ),
     # Chosen on validation parts of NCI1 and HCEP, see docs/results.md.
     "default": Recipe(

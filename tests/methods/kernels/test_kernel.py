@@ -95,7 +95,6 @@ def test_every_difference_counts() -> None:
     paths = [
         gram_path(WL(2), PACK),
         gram_path(WL(3), PACK),
-        gram_path(WL(2), PACK, normalise=False),
         gram_path(WL(2), PACK.select([1, 2])),
         gram_path(fitted, PACK),
         gram_path(other, PACK),

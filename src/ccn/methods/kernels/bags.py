@@ -9,7 +9,7 @@ splitmix64; among ten million things two share a name with probability 3e-6.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,20 +20,9 @@ from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges
 
 __all__ = [
-    "Bag",
-    "Names",
-    "edge_names",
-    "edges",
-    "graph_of",
-    "matrices",
-    "mix",
-    "name",
-    "pair_names",
-    "row_names",
-    "tally",
-    "unary",
-    "vertex_names",
-]
+    "Bag", "Names", "edge_names", "edges", "graph_of", "matrices", "mix", "name", "pair_names", "row_names", "shares",
+    "tally", "unary", "vertex_names",
+]  # fmt: skip
 
 Names = NDArray[np.uint64]
 _STEP, _FIRST, _SECOND = (np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
@@ -47,6 +36,25 @@ class Bag:
     key: Names
     count: NDArray[np.float64]
     graphs: int
+
+    def table(self, names: Names, dtype: type[np.floating[Any]] = np.float64) -> NDArray[Any]:
+        """(graphs, names) the counts of the sorted ``names``; other things are left out."""
+        out = np.zeros((self.graphs, len(names)), dtype=dtype)
+        known, column = self._known(names)
+        out[self.graph[known], column] = self.count[known]
+        return out
+
+    def taken(self, names: Names, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """For each pair of graph and key its number in a table (graphs, names) such as :meth:`table`; else zero."""
+        out = np.zeros(len(self.key))
+        known, column = self._known(names)
+        out[known] = values[self.graph[known], column]
+        return out
+
+    def _known(self, names: Names) -> tuple[NDArray[np.bool_], Int]:
+        """Which keys are among the names, and where these stand there."""
+        known = np.isin(self.key, names)
+        return known, np.searchsorted(names, self.key[known])
 
 
 def mix(x: Any) -> Names:
@@ -131,11 +139,22 @@ def tally(graph: NDArray[Any], key: Names, graphs: int, count: NDArray[np.float6
     return Bag(graph[first], key[first], np.add.reduceat(weight, first) if len(first) else weight, graphs)
 
 
-def unary(bag: Bag) -> Bag:
-    """A thing that occurs c times as c things; products are then ``min(c, d) = sum over k of [c >= k] [d >= k]``."""
+def unary(bag: Bag, counted: bool = True) -> Bag:
+    """A thing that occurs c times as c things, or as one; products of bags are then minima of counts.
+
+    ``min(c, d) = sum over k of [c >= k] [d >= k]``.
+    """
+    if not counted:
+        return replace(bag, count=np.ones(len(bag.key)))
     times = bag.count.astype(np.int64)
     key = name(np.repeat(bag.key, times), ranges(np.ones_like(times), times))
     return Bag(np.repeat(bag.graph, times), key, np.ones(len(key)), bag.graphs)
+
+
+def shares(left: Any, right: Any) -> NDArray[np.float64]:
+    """(graphs of left, graphs of right) sums of minima over sums of maxima, of :func:`matrices` of unary bags."""
+    both = (left @ right.T).toarray()
+    return np.asarray(both / np.maximum(left.sum(axis=1)[:, None] + right.sum(axis=1) - both, 1))
 
 
 def matrices(*bags: Bag) -> list[Any]:

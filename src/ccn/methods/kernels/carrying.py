@@ -8,7 +8,6 @@ depends on how its vertices are numbered in no other way than the vertices thems
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +32,9 @@ def carried(graphs: Pack, levels: Sequence[tuple[Bag, Floats]], found: Sequence[
         found: for each level the kinds of the parts of all vertices (:func:`part_kinds`).
     """
     of, total = graph_of(graphs), np.zeros(len(found[0]))
-    for (bag, values), own, members in zip(levels, found, _members(graphs), strict=False):
-        order = np.lexsort((own, of))  # that of the bag, in which the parts of a kind are one entry
-        each = np.empty(len(own))
+    for (bag, values), kinds_of_parts, members in zip(levels, found, _members(graphs), strict=False):
+        order = np.lexsort((kinds_of_parts, of))  # that of the bag, in which the parts of a kind are one entry
+        each = np.empty(len(kinds_of_parts))
         each[order] = np.repeat(values / bag.count, bag.count.astype(np.int64))
         total += members.T @ (each / np.diff(members.indptr))
     return total
@@ -71,13 +70,8 @@ def shares_of(kernel: PartShares, graphs: Pack, seen: list[list[Bag]], alpha: Fl
 def kinds_of(kernel: PartKinds, graphs: Pack, others: Pack, alpha: Floats) -> Floats:
     """The same for :class:`PartKinds`, whose share is that of all levels together, and other graphs h."""
     found, known = (kinds(g, kernel.order, kernel.levels) for g in (graphs, others))
-    theirs = [_things(tally(graph_of(others), of, len(others)), kernel.counted) for of in known]
+    theirs = [unary(tally(graph_of(others), of, len(others)), kernel.counted) for of in known]
     return _shared_parts(graphs, found, theirs, alpha, {kernel.levels}, kernel.counted)
-
-
-def _things(bag: Bag, counted: bool = True) -> Bag:
-    """Kinds of which a minimum is a product: a kind that occurs c times as c things, or as one."""
-    return unary(bag) if counted else replace(bag, count=np.ones(len(bag.key)))
 
 
 def _shared_parts(
@@ -93,20 +87,19 @@ def _shared_parts(
     Args:
         graphs: the graphs g.
         found: for each level the kinds of the parts of their vertices.
-        theirs: for each level the kinds of the graphs h, as :func:`_things` makes them.
+        theirs: for each level the kinds of the graphs h, as :func:`unary` makes them.
         alpha: (graphs h,).
         depths: what is summed over.
         counted: whether it matters how often a kind occurs.
     """
-    own = [tally(graph_of(graphs), level, len(graphs)) for level in found]
-    items = [_things(bag, counted) for bag in own]
-    times = [bag.count.astype(np.int64) if counted else np.ones(len(bag.key), np.int64) for bag in own]
-    entry = [np.repeat(np.arange(len(t)), t) for t in times]
+    bags = [tally(graph_of(graphs), level, len(graphs)) for level in found]
+    items = [unary(bag, counted) for bag in bags]
+    entry = [np.repeat(np.arange(len(bag.key)), bag.count.astype(np.int64) if counted else 1) for bag in bags]
     pairs = [matrices(a, b) for a, b in zip(items, theirs, strict=True)]
     place = [
         np.searchsorted(np.unique(np.concatenate([a.key, b.key])), a.key) for a, b in zip(items, theirs, strict=True)
     ]
-    values = [np.zeros(len(bag.key)) for bag in own]
+    values = [np.zeros(len(bag.key)) for bag in bags]
     for first in range(0, len(graphs), _TOGETHER):
         rows = slice(first, min(first + _TOGETHER, len(graphs)))
         both = np.zeros((rows.stop - rows.start, len(alpha)))
@@ -122,4 +115,4 @@ def _shared_parts(
             columns, at = np.unique(place[level][some], return_inverse=True)
             each = (pairs[level][1].tocsc()[:, columns].T @ weight.T)[at, items[level].graph[some] - first]
             np.add.at(values[level], entry[level][some], each)
-    return carried(graphs, list(zip(own, values, strict=True)), found)
+    return carried(graphs, list(zip(bags, values, strict=True)), found)

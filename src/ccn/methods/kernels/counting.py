@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,8 @@ from ccn.features.vertices import blocks, neighbours, spheres
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import ranges
 from ccn.methods.kernels.bags import Bag, edge_names, edges, graph_of, mix, name, pair_names, tally, unary, vertex_names
-from ccn.methods.kernels.kernel import BagKernel, Bounds, Floats
+from ccn.methods.kernels.kernel import BagKernel, Floats
+from ccn.settings import setting
 
 __all__ = ["WL", "Graphlet", "RandomWalk", "ShortestPath", "WLEdge", "WLOptimalAssignment"]
 
@@ -66,8 +66,7 @@ class WL(BagKernel):
         [[14.0, 12.0], [12.0, 18.0]]
     """
 
-    bounds: ClassVar[Bounds] = {"depth": (0, 100)}
-    depth: int = 3
+    depth: int = setting(3, "Rounds.", least=0, below=101)
 
     def see(self, graphs: Pack) -> Bag:
         # Equal labels of different rounds have different names.
@@ -92,12 +91,11 @@ class WLOptimalAssignment(WL):
 class WLEdge(BagKernel):
     """The number of pairs of edges whose ends have the same labels, over rounds 0 to ``depth``.
 
-    With ``edge_labels`` the features of the edges must be equal too, for undirected graphs without loops.
+    ``edge_labels`` are for undirected graphs without loops.
     """
 
-    bounds: ClassVar[Bounds] = {"depth": (0, 100)}
-    depth: int = 3
-    edge_labels: bool = False
+    depth: int = setting(3, "Rounds.", least=0, below=101)
+    edge_labels: bool = setting(False, "Compare the features of edges too.")
 
     def see(self, graphs: Pack) -> Bag:
         u, v, once = edges(graphs)
@@ -108,13 +106,9 @@ class WLEdge(BagKernel):
 
 @dataclass(frozen=True)
 class ShortestPath(BagKernel):
-    """Unordered pairs of connected vertices in common, with the same two labels at the same distance.
+    """Unordered pairs of connected vertices in common, with the same two labels at the same distance."""
 
-    ``reach`` is the largest distance considered, by default any.
-    """
-
-    bounds: ClassVar[Bounds] = {"reach": (0, 10**6)}
-    reach: int | None = None
+    reach: int | None = setting(None, "Largest distance considered; none is any.", least=0, below=10**6)
 
     def see(self, graphs: Pack) -> Bag:
         a, label, graph = neighbours(graphs), vertex_names(graphs), graph_of(graphs)
@@ -134,9 +128,8 @@ class ShortestPath(BagKernel):
 class RandomWalk(BagKernel):
     """Walks of 0 to ``steps`` steps in common, those of k steps weighted with ``discount ** k``."""
 
-    bounds: ClassVar[Bounds] = {"steps": (0, 12), "discount": (0, 1000)}
-    steps: int = 3
-    discount: float = 0.1
+    steps: int = setting(3, "Longest walk.", least=0, below=13)
+    discount: float = setting(0.1, "Weight of a step.", least=0, below=1000)
 
     def see(self, graphs: Pack) -> Bag:
         a, label, graph = neighbours(graphs), vertex_names(graphs), graph_of(graphs)
@@ -222,14 +215,13 @@ def induced_counts(pack: Pack, size: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Graphlet(BagKernel):
-    """Frequencies of the graphlets of ``size`` vertices, 3 or 4; labels are ignored.
+    """Frequencies of the graphlets of ``size`` vertices; labels are ignored.
 
-    ``connected`` leaves out disconnected graphlets, which are the most numerous and depend on little but the size.
+    Disconnected graphlets are the most numerous and depend on little but the size of the graph.
     """
 
-    bounds: ClassVar[Bounds] = {"size": (3, 4)}
-    size: int = 4
-    connected: bool = False
+    size: int = setting(4, "Vertices of a graphlet: 3 or 4.", least=3, below=5)
+    connected: bool = setting(False, "Leave out disconnected graphlets.")
 
     def see(self, graphs: Pack) -> Bag:
         counts = induced_counts(graphs, self.size).astype(np.float64)

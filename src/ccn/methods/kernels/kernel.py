@@ -15,42 +15,31 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.errors import ConfigurationError, FileError
+from ccn.errors import FileError
 from ccn.files import cache_folder, digest, lock, write_atomically
 from ccn.graphs.pack import Pack
 from ccn.learning.examples import fingerprint
 from ccn.methods.kernels.bags import Bag, matrices
+from ccn.settings import Checked
 
-__all__ = ["BagKernel", "Bounds", "Floats", "Kernel", "gram_path", "stored_gram"]
+__all__ = ["BagKernel", "Floats", "Kernel", "gram_path", "stored_gram"]
 
 Floats = NDArray[np.float64]
-Bounds = Mapping[str, tuple[float, float]]
 Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
-class Kernel(ABC, Generic[Seen]):
+class Kernel(Checked, ABC, Generic[Seen]):
     """A positive semidefinite function of two graphs that does not depend on how their vertices are numbered.
 
     Vertices are compared by their features, which must therefore be discrete; directed edges count both ways and
     weights are ignored. A kernel first extracts from each pack what it sees of it, then compares that.
 
-    ``version`` changes whenever the kernel of the same settings does, so that matrices and machines of an earlier
-    version are not used.
+    The settings are bounded: beyond, a kernel would take hours or all memory. ``version`` changes whenever the kernel
+    of the same settings does, so that matrices and machines of an earlier version are not used.
     """
 
     version: ClassVar[int] = 1
-    bounds: ClassVar[Bounds] = {}
-    """The least and the largest value of settings: beyond, a kernel would take hours or all memory."""
-
-    def __post_init__(self) -> None:
-        for name, (least, most) in self.bounds.items():
-            value, usual = getattr(self, name), type(self).__dataclass_fields__[name].default
-            if value is None and usual is None:
-                continue
-            kind = (int, float) if isinstance(usual, float) else (int,)
-            if not isinstance(value, kind) or isinstance(value, bool) or not least <= value <= most:
-                raise ConfigurationError(f"{name}={value!r}: choose {kind[-1].__name__}s from {least:g} to {most:g}")
 
     def fit(self, graphs: Pack) -> Self:
         """The kernel fitted to graphs; most learn nothing."""
@@ -110,20 +99,20 @@ class BagKernel(Kernel[Bag]):
         return np.bincount(a.graph, a.count**2, minlength=a.graphs).astype(np.float64)
 
 
-def gram_path(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> Path:
-    """The file of the Gram matrix of these graphs with this kernel."""
-    what = [kernel.version, type(kernel).__name__, kernel.settings(), normalise, fingerprint(graphs)]
+def gram_path(kernel: Kernel[Any], graphs: Pack) -> Path:
+    """The file of the normalised Gram matrix of these graphs with this kernel."""
+    what = [kernel.version, type(kernel).__name__, kernel.settings(), True, fingerprint(graphs)]
     learned = [part for item in sorted(kernel.state().items()) for part in item]
     return cache_folder() / "grams" / f"{type(kernel).__name__}-{digest(what, *learned)[:32]}.npy"
 
 
-def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) -> NDArray[np.float32]:
+def stored_gram(kernel: Kernel[Any], graphs: Pack) -> NDArray[np.float32]:
     """The Gram matrix of all graphs in single precision, read from the cache or computed and written there.
 
     Processes that need the same matrix at the same time wait for the one that computes it. If it cannot be written,
     there is a warning and it stays in memory.
     """
-    path = gram_path(kernel, graphs, normalise=normalise)
+    path = gram_path(kernel, graphs)
     if (found := _read(path, len(graphs))) is not None:
         return found
     made: NDArray[np.float32] | None = None
@@ -131,13 +120,13 @@ def stored_gram(kernel: Kernel[Any], graphs: Pack, *, normalise: bool = True) ->
         with lock(path):
             if (found := _read(path, len(graphs))) is not None:
                 return found
-            made = kernel.gram(graphs, normalise=normalise).astype(np.float32)
+            made = kernel.gram(graphs).astype(np.float32)
             write_atomically(path, lambda file: np.save(file, made, allow_pickle=False))
     except (OSError, FileError) as error:
         warnings.warn(
             f"the Gram matrix is kept in memory only ({error}); set CCN_CACHE to a folder with space", stacklevel=2
         )
-    return kernel.gram(graphs, normalise=normalise).astype(np.float32) if made is None else made
+    return kernel.gram(graphs).astype(np.float32) if made is None else made
 
 
 def _read(path: Path, rows: int) -> NDArray[np.float32] | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,8 @@ from ccn.features.vertices import neighbours
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int, ranges, starts
 from ccn.methods.kernels.bags import row_names, vertex_names
-from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
+from ccn.methods.kernels.kernel import Floats, Kernel
+from ccn.settings import setting
 
 __all__ = ["MultiscaleLaplacian", "Summary", "summaries"]
 
@@ -69,6 +70,10 @@ class _FeatureMap:
     anchors: Summary
     project: Floats
 
+    def __call__(self, covariances: Floats) -> Floats:
+        """(balls, width)."""
+        return Summary.of(covariances).compare(self.anchors) @ self.project
+
 
 def _groups(start: Int, member: Int) -> Iterator[tuple[Int, Int]]:
     """Sets of vertices by their size, in blocks: the indices of the sets, and their members (sets, size)."""
@@ -101,27 +106,14 @@ def summaries(a: Any, start: Int, member: Int, features: Floats, ridge: float, n
 
 @dataclass(frozen=True)
 class MultiscaleLaplacian(Kernel[Summary]):
-    """The overlap of graphs whose vertices are described by the balls around them.
+    """The overlap of graphs whose vertices are described by the balls around them."""
 
-    Args:
-        levels: radius of the largest balls.
-        ridge: added to Laplacians.
-        noise: added to covariances.
-        width: rank of the vertex features; at level 0 the number of most frequent labels that have a column.
-        anchors: number of balls per level that all others are compared with.
-        seed: of the random choice of anchors.
-    """
-
-    bounds: ClassVar[Bounds] = {
-        "levels": (0, 20), "ridge": (1e-9, 1e9), "noise": (1e-9, 1e9), "width": (1, 1000), "anchors": (1, 10_000),
-        "seed": (0, 2**63),
-    }  # fmt: skip
-    levels: int = 2
-    ridge: float = 0.1
-    noise: float = 0.1
-    width: int = 10
-    anchors: int = 100
-    seed: int = 0
+    levels: int = setting(2, "Radius of the largest balls.", least=0, below=21)
+    ridge: float = setting(0.1, "Added to Laplacians.", least=1e-9, below=1e9)
+    noise: float = setting(0.1, "Added to covariances.", least=1e-9, below=1e9)
+    width: int = setting(10, "Rank of the vertex features; at level 0 the most frequent labels.", least=1, below=1001)
+    anchors: int = setting(100, "Balls per level that all others are compared with.", least=1, below=10_001)
+    seed: int = setting(0, "Of the random choice of anchors.", least=0)
     labels: NDArray[np.uint64] | None = field(default=None, repr=False, compare=False)
     learned: tuple[_FeatureMap, ...] = field(default=(), repr=False, compare=False)
 
@@ -136,14 +128,23 @@ class MultiscaleLaplacian(Kernel[Summary]):
         features, learned = _one_hot(label, common), []
         rng = np.random.default_rng(self.seed)
         for level in range(1, self.levels + 1):
-            kinds, of = _kinds(summaries(a, *_balls(a, level), features, self.ridge, self.noise))
+            kinds, of = self._ball_kinds(a, level, features)
             drawn = np.sort(rng.permutation(len(kinds))[: self.anchors])
             anchors = Summary.of(kinds[drawn])
             value, vector = np.linalg.eigh(anchors.compare(anchors))
             kept = np.flatnonzero(value > 1e-10 * value[-1])[-self.width :]
             learned.append(_FeatureMap(anchors, vector[:, kept] / np.sqrt(value[kept])))
-            features = _features(kinds, of, learned[-1])
+            features = learned[-1](kinds)[of]
         return replace(self, labels=common, learned=tuple(learned))
+
+    def _ball_kinds(self, a: Any, radius: int, features: Floats) -> tuple[Floats, Int]:
+        """The distinct covariances of the balls around vertices, in an order that does not depend on that of these, and
+        the index of each ball's.
+        """
+        covariances = summaries(a, *_balls(a, radius), features, self.ridge, self.noise)
+        flat = covariances.reshape(len(covariances), -1)
+        _, first, of = np.unique(row_names(np.round(flat, _DIGITS)), return_index=True, return_inverse=True)
+        return covariances[first], of.astype(np.int64)
 
     def see(self, graphs: Pack) -> Summary:
         if self.labels is None:
@@ -151,8 +152,8 @@ class MultiscaleLaplacian(Kernel[Summary]):
         a = neighbours(graphs)
         features = _one_hot(vertex_names(graphs), self.labels)
         for level, learned in enumerate(self.learned, start=1):
-            kinds, of = _kinds(summaries(a, *_balls(a, level), features, self.ridge, self.noise))
-            features = _features(kinds, of, learned)
+            kinds, of = self._ball_kinds(a, level, features)
+            features = learned(kinds)[of]
         start = starts(graphs.sizes)
         return Summary.of(summaries(a, start, np.arange(start[-1]), features, self.ridge, self.noise))
 
@@ -196,16 +197,3 @@ def _balls(a: Any, radius: int) -> tuple[Int, Int]:
         ball = ball @ step
         ball.data[:] = 1
     return ball.indptr.astype(np.int64), ball.indices.astype(np.int64)
-
-
-def _kinds(covariances: Floats) -> tuple[Floats, Int]:
-    """The distinct covariances, in an order that does not depend on that of the vertices, and the index of each."""
-    flat = covariances.reshape(len(covariances), -1)
-    _, first, of = np.unique(row_names(np.round(flat, _DIGITS)), return_index=True, return_inverse=True)
-    return covariances[first], of.astype(np.int64)
-
-
-def _features(kinds: Floats, of: Int, level: _FeatureMap) -> Floats:
-    """(vertices, width) the features of a level."""
-    found: Floats = (Summary.of(kinds).compare(level.anchors) @ level.project)[of]
-    return found

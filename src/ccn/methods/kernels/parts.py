@@ -17,9 +17,8 @@ level; :class:`PartShares` has its mean over several levels, and sees the labels
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,13 +37,15 @@ from ccn.methods.kernels.bags import (
     mix,
     name,
     row_names,
+    shares,
     tally,
     unary,
     vertex_names,
 )
 from ccn.methods.kernels.integers import code, draw_integers, hash_of
-from ccn.methods.kernels.kernel import Bounds, Floats, Kernel
+from ccn.methods.kernels.kernel import Floats, Kernel
 from ccn.models import CCN
+from ccn.settings import setting
 
 __all__ = ["PartKinds", "PartShares", "kinds", "part_bags", "part_kinds"]
 
@@ -106,8 +107,6 @@ def kinds(graphs: Pack, order: int, levels: int, *, edge_labels: bool = False, t
 class PartKinds(Kernel[Bag]):
     """The share of parts in common, over levels 0 to ``levels``, as a network of order ``order`` sees them.
 
-    ``counted`` says whether it matters how often a kind occurs.
-
     Example:
         >>> from ccn import Graph
         >>> path, triangle = Graph([(0, 1), (1, 2)], n=3), Graph([(0, 1), (1, 2), (2, 0)], n=3)
@@ -116,21 +115,16 @@ class PartKinds(Kernel[Bag]):
     """
 
     version = 2
-    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
-    order: int = 2
-    levels: int = 6
-    counted: bool = True
+    order: int = setting(2, "Order of the network.", least=0, below=4)
+    levels: int = setting(6, "Levels of the network.", least=0, below=21)
+    counted: bool = setting(True, "Whether it matters how often a kind occurs.")
 
     def see(self, graphs: Pack) -> Bag:
         keys = np.concatenate(kinds(graphs, self.order, self.levels))
-        bag = tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs))
-        return unary(bag) if self.counted else replace(bag, count=np.ones(len(bag.key)))
+        return unary(tally(np.tile(graph_of(graphs), self.levels + 1), keys, len(graphs)), self.counted)
 
     def compare(self, a: Bag, b: Bag) -> Floats:
-        left, right = matrices(a, b)
-        both = (left @ right.T).toarray()  # sums of minima, since counts are zero or one
-        share: Floats = both / (left.sum(axis=1)[:, None] + right.sum(axis=1) - both)
-        return share
+        return shares(*matrices(a, b))
 
     def squares(self, a: Bag) -> Floats:
         return np.ones(a.graphs)
@@ -143,16 +137,13 @@ class PartShares(Kernel[list[list[Bag]]]):
     The labels of edges are entries of A. With ``hidden`` columns of vertices and edges, such as those of chirality,
     there is a second view of the graphs, in which they are zero: parts that differ in them alone are then half in
     common. Every view is hashed once for all depths.
-
-    Attributes:
-        order, levels: of the network.
-        hidden: columns of vertex features and of edge features that the second view does not see.
     """
 
-    bounds: ClassVar[Bounds] = {"order": (0, 3), "levels": (0, 20)}
-    order: int = 2
-    levels: int = 3
-    hidden: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    order: int = setting(2, "Order of the network.", least=0, below=4)
+    levels: int = setting(3, "Levels of the network.", least=0, below=21)
+    hidden: tuple[tuple[int, ...], tuple[int, ...]] = setting(
+        ((), ()), "Columns of vertex features and of edge features that the second view does not see."
+    )
 
     def see(self, graphs: Pack) -> list[list[Bag]]:
         """For each view the bag of every level."""
