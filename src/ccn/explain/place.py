@@ -46,10 +46,10 @@ class Place:
 
         Example:
             >>> Place("edge", 0.6, 0.4, 0.3, "element B", "CCO", "1.5", (0.5, 2.0)).lines()[0]
-            'edge of what was learned (distance 0.60); never seen in training: element B'
+            'at the edge of the applicability domain (distance 0.60); never seen in training: element B'
         """
-        where = {"inside": "inside what was learned", "edge": "edge of what was learned"}
-        said = f"{where.get(self.word, 'outside what was learned')} (distance {self.distance:.2f})"
+        where = {"inside": "inside", "edge": "at the edge of"}
+        said = f"{where.get(self.word, 'outside')} the applicability domain (distance {self.distance:.2f})"
         out = [f"{said}; never seen in training: {self.unseen}" if self.unseen else said]
         if self.interval is not None:
             out.append(interval_text(*self.interval))
