@@ -15,7 +15,9 @@ from ccn.chemistry.smiles import (
 )
 from ccn.errors import GraphError
 
-BAD = {"": "no SMILES", "C1CC": "spelling", "CCÖ": "'Ö'", "C(C)(C)(C)(C)C": "valence"}
+BAD = {"": "no SMILES", "C1CC": "ring 1 at character 2 is not closed", "CCÖ": "'Ö'", "C(C)(C)(C)(C)C": "valence"}
+BAD |= {"CC(C": "'(' at character 3 is not closed", "CC)": "')' at character 3 closes nothing", "CC=": "bond '='"}
+BAD |= {"C[C": "'[' at character 2 is not closed", "C()C": "unexpected ')' at character 3", "CXC": "unexpected 'X'"}
 BAD |= {"CCO ethanol": "blank", "CCO\nCC": "line break", "CCO\r2.5,CC": "line break", "CCO é": "blank"}
 BAD |= {"C" * 20_000: "20,000 atoms", "C" * 100_000: "100,000 atoms", "[C" * 200_000: "400,000 characters"}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 from ccn.explain.drawing import arcs, colour, draw, equation, heat_map
 
@@ -45,6 +47,17 @@ def test_the_equation_has_all_terms(numbers: Any) -> None:
     e = numbers.explain(["CCO"])[0]
     assert all(word in equation(e) for word in ("baseline", "atoms", "whole molecule"))
     assert "residual" in equation(replace(e, residual=e.prediction))
+
+
+def test_the_terms_of_the_equation_are_given_to_the_same_place_and_add_up(numbers: Any) -> None:
+    e = replace(
+        numbers.explain(["CCO"])[0], prediction=-2.1, baseline=-1.451, atoms=np.array([-0.2, -0.055, 0.0]),
+        bonds=np.zeros(2), whole={"MolWt": -0.394}, residual=0.0,
+    )  # fmt: skip
+    said = equation(e).replace("\N{MINUS SIGN} ", "-").replace("\N{MINUS SIGN}", "-")
+    numbers_said = re.findall(r"-?\d+\.\d+", said)
+    assert numbers_said == ["-2.100", "-1.451", "-0.255", "-0.394"]
+    assert sum(map(float, numbers_said[1:])) == pytest.approx(float(numbers_said[0]))
 
 
 def test_pairs_are_arcs_and_a_matrix(numbers: Any) -> None:

@@ -22,7 +22,7 @@ def test_a_training_molecule_is_its_own_neighbour_and_boron_is_new(numbers: Any)
     assert float(own.value) == len(SMILES[0]) - 3.0
     assert "element B" in new.unseen
     assert new.word != "inside"
-    assert own.lines()[0] == "inside what was learned (distance 0.00)"
+    assert own.lines()[0] == "inside the applicability domain (distance 0.00)"
     assert any("nearest training molecule" in line for line in own.lines())
 
 

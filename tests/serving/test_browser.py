@@ -96,6 +96,18 @@ def test_molecules_stand_side_by_side_with_reasons(visit: Any) -> None:
     first.get_by_role("img", name="Contributions of atoms to oxygens").wait_for()
 
 
+def test_a_prediction_is_rounded_as_its_interval_is(visit: Any) -> None:
+    page = visit()
+    predict(page, "CCCO")
+    one = page.locator("#cards .value", has=page.locator(".range")).first
+    texts = [one.locator(".big").inner_text(), *one.locator(".ends span").first.inner_text().split(" to ")]
+    assert len({len(text.partition(".")[2]) for text in texts}) == 1
+    low, high = (float(text.replace("\N{MINUS SIGN}", "-")) for text in texts[1:])
+    bar = one.locator(".range svg rect").first
+    assert 0 < float(bar.get_attribute("x")) < 100 - float(bar.get_attribute("width"))
+    assert low < high
+
+
 def test_levels_that_a_model_cannot_have_cannot_be_chosen(visit: Any, address: str) -> None:
     page = visit()
     widest = page.request.get(address + "/models").json()[0]["intervals"]
@@ -186,6 +198,7 @@ def test_a_wrong_smiles_is_marked_where_it_is_wrong(visit: Any) -> None:
     page = visit()
     predict(page, "CC(C unclosed\nCCO")
     assert page.locator("#faults mark").inner_text() == "("
+    assert "'(' at character 3 is not closed" in page.locator("#faults").inner_text()
     assert page.locator("#cards .problem").count() == 1
 
 

@@ -108,7 +108,8 @@ def why_unreadable(smiles: str, max_atoms: int = MAX_ATOMS) -> str:
     with rdBase.BlockLogs():
         mol = Chem.MolFromSmiles(smiles, sanitize=False)
         if mol is None:
-            return "not a SMILES: its spelling is wrong"
+            found = _misspelled(smiles.strip()) if len(smiles) <= _SEARCHED else None
+            return f"not a SMILES: {found[1] if found else 'its spelling is wrong'}"
         if not mol.GetNumAtoms():
             return "not a SMILES: it has no atom"
         problems = [p.Message() for p in Chem.DetectChemistryProblems(mol)]
@@ -131,15 +132,16 @@ def where_wrong(smiles: str) -> tuple[int, int] | None:
     shift = len(smiles) - len(smiles.lstrip())
     if not text or len(text) > _SEARCHED:
         return None
-    found = next((i for i, c in enumerate(text) if not c.isascii() or c.isspace()), None)
-    if found is not None:
-        return found + shift, found + shift + 1
-    spans = [match.span() for match in _TOKEN.finditer(text)]
+    strange = next((i for i, c in enumerate(text) if not c.isascii() or c.isspace()), None)
+    if strange is not None:
+        return strange + shift, strange + shift + 1
     with rdBase.BlockLogs():
         mol = Chem.MolFromSmiles(text, sanitize=False)
         if mol is None:
-            place = _misspelled(text, spans)
+            found = _misspelled(text)
+            place = found[0] if found else None
         else:
+            spans = [match.span() for match in _TOKEN.finditer(text)]
             atoms = [span for span in spans if _ATOM.fullmatch(text[slice(*span)])]
             of = [
                 p.GetAtomIdx() if hasattr(p, "GetAtomIdx") else min(p.GetAtomIndices())
@@ -149,10 +151,11 @@ def where_wrong(smiles: str) -> tuple[int, int] | None:
     return None if place is None else (place[0] + shift, place[1] + shift)
 
 
-def _misspelled(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | None:
-    """The first token after which no SMILES can begin like that, else what is not closed."""
+def _misspelled(text: str) -> tuple[tuple[int, int], str] | None:
+    """The first token after which no SMILES can begin like that, else what is not closed; and what is wrong with it."""
     from rdkit import Chem
 
+    spans = [match.span() for match in _TOKEN.finditer(text)]
     open_at: list[int] = []  # tokens of parentheses
     rings: dict[str, int] = {}
     tokens = [text[slice(*span)] for span in spans]
@@ -161,7 +164,7 @@ def _misspelled(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | No
             open_at.append(k)
         elif token == ")":
             if not open_at:
-                return spans[k]
+                return spans[k], f"the ')' at character {spans[k][0] + 1} closes nothing"
             open_at.pop()
         elif token.isdigit() or (token[0] == "%" and len(token) > 1):
             label = token.strip("%()").lstrip("0")
@@ -169,15 +172,21 @@ def _misspelled(text: str, spans: list[tuple[int, int]]) -> tuple[int, int] | No
                 del rings[label]
             else:
                 rings[label] = k
+        unexpected = f"unexpected {token!r} at character {spans[k][0] + 1}"
         if token in _BONDS and (k == 0 or tokens[k - 1] in _BONDS):
-            return spans[k]
+            return spans[k], unexpected
         if token in _BONDS or token == "(":
             continue
         begun = "".join(t for i, t in enumerate(tokens[: k + 1]) if i not in rings.values()) + ")" * len(open_at)
         if Chem.MolFromSmiles(begun, sanitize=False) is None:
-            return spans[k]
-    left = [*open_at, *rings.values()]
-    return spans[min(left)] if left else spans[-1] if tokens[-1] in _BONDS else None
+            if token[0] == "[" and token[-1] != "]":
+                return spans[k], f"the '[' at character {spans[k][0] + 1} is not closed"
+            return spans[k], unexpected
+    if left := [*open_at, *rings.values()]:
+        first = min(left)
+        what = "the '('" if first in open_at else f"ring {tokens[first]}"
+        return spans[first], f"{what} at character {spans[first][0] + 1} is not closed"
+    return (spans[-1], f"it ends with the bond {tokens[-1]!r}") if tokens[-1] in _BONDS else None
 
 
 def _partial_reader(perceive: Callable[[Any], bool], complete: tuple[str, ...]) -> Callable[[str], Any]:

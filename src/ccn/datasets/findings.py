@@ -11,6 +11,7 @@ have in common.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -101,7 +102,7 @@ def _distribution(data: Dataset, parts: dict[str, Int], t: int) -> dict[str, Any
         return {"counts": {name: np.bincount(v.astype(int), minlength=count).tolist() for name, v in of.items()}}
     if not len(known):
         return {"edges": [], "counts": {}}
-    edges = np.histogram_bin_edges(known, _BINS)
+    edges = np.histogram_bin_edges(known, min(_BINS, math.ceil(2 * len(known) ** (1 / 3))))  # by Rice's rule
     return {
         "edges": edges.tolist(),
         "counts": {name: np.histogram(v, edges)[0].tolist() for name, v in of.items()},

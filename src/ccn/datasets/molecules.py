@@ -213,9 +213,10 @@ def pack_molecules(
 
     Example:
         >>> made = pack_molecules(["CCO", "C1CC", "[Na+].[Cl-]"])
-        >>> made.pack, made.good.tolist(), made.bad, made.noted
-        (Pack(graphs=2, vertices=5, features=14), [0, 2], [(1, 'not a SMILES: its spelling is wrong')], \
-[(2, 'disconnected: 2 pieces')])
+        >>> made.pack, made.good.tolist(), made.noted
+        (Pack(graphs=2, vertices=5, features=14), [0, 2], [(2, 'disconnected: 2 pieces')])
+        >>> made.bad
+        [(1, 'not a SMILES: ring 1 at character 2 is not closed')]
     """
     made = convert_all(smiles, molecule_features(features, hydrogens), **options)
     if not len(made.pack):

@@ -7,6 +7,7 @@ layout (networkx).
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Mapping
@@ -66,10 +67,16 @@ def _plain(x: float) -> str:
 
 
 def equation(e: Explanation) -> str:
-    """How the contributions add up, in words."""
+    """How the contributions add up, in words, all terms to the same decimal place."""
     parts = {name: x for name, x in e.totals.items() if name != "residual" or abs(x) > 5e-4 * abs(e.prediction)}
-    terms = " ".join(f"{_MINUS if x < 0 else '+'} {abs(x):.3g} {name}" for name, x in parts.items() if x)
-    return f"{_plain(e.prediction)} = {_plain(e.baseline)} baseline {terms}"
+    largest = max(map(abs, (e.prediction, e.baseline, *parts.values())))
+    digits = 3 - math.floor(math.log10(largest)) if largest else 3
+
+    def said(x: float) -> str:
+        return f"{x:.{max(digits, 0)}f}" if -3 < digits < 8 else f"{x:.4g}"
+
+    terms = [f"{_MINUS if x < 0 else '+'} {said(abs(x))} {name}" for name, x in parts.items() if float(said(x))]
+    return " ".join([f"{said(e.prediction)} = {said(e.baseline)} baseline".replace("-", _MINUS), *terms])
 
 
 def limit(e: Explanation) -> float:

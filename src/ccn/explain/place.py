@@ -46,10 +46,10 @@ class Place:
 
         Example:
             >>> Place("edge", 0.6, 0.4, 0.3, "element B", "CCO", "1.5", (0.5, 2.0)).lines()[0]
-            'edge of what was learned (distance 0.60); never seen in training: element B'
+            'at the edge of the applicability domain (distance 0.60); never seen in training: element B'
         """
-        where = "edge of" if self.word == "edge" else self.word
-        first = f"{where} what was learned (distance {self.distance:.2f})"
+        where = {"inside": "inside", "edge": "at the edge of"}.get(self.word, "outside")
+        first = f"{where} the applicability domain (distance {self.distance:.2f})"
         out = [f"{first}; never seen in training: {self.unseen}" if self.unseen else first]
         if self.interval is not None:
             out.append(interval_text(*self.interval))

@@ -24,6 +24,7 @@ from ccn.reports.trust import bands_rows, reliability_text, trust_pictures, trus
 __all__ = ["distances", "predictions", "worst"]
 
 _MOST_TARGETS, _MOST_CURVES = 12, 12
+_FEW = 300  # points that are drawn larger
 _RASTER = 1500  # points from which a scatter is an image
 _WORST = 10
 
@@ -61,7 +62,8 @@ def _parity(run: Run, t: int) -> Picture:
         pad = 0.04 * (high - low or 1.0)
         ends = [low - pad, high + pad]
         axes.plot(ends, ends, color=MUTED, lw=1, zorder=1)
-        axes.scatter(y, p, s=9, alpha=0.55, color=COLOURS[0], linewidths=0, zorder=2, rasterized=len(y) > _RASTER)
+        axes.scatter(y, p, s=9 if len(y) > _FEW else 20, alpha=0.55, color=COLOURS[0], linewidths=0, zorder=2,
+                     rasterized=len(y) > _RASTER)  # fmt: skip
         axes.set(xlim=ends, ylim=ends, aspect="equal")
         axes.set(xlabel=wrapped(f"measured {name}", 46), ylabel=wrapped(f"predicted {name}", 40))
 
@@ -300,7 +302,7 @@ def distances(run: Run) -> Section | None:
     said = (
         "The distance of a molecule to the nearest of training is one less the share of parts that both have "
         "(covariant kernel, levels 0 to 2). It is inside where errors are as usual, outside where they are half as "
-        "large again or the distance is rare, and at the edge between; the words are chosen on held-out rows."
+        "large again or the distance is rare, and at the edge between; the limits are chosen on held-out rows."
     )
     blocks: list[Block] = [paragraph(said), paragraph(trust_text(trust)), table(*words_rows(trust), left=2)]
     blocks += [trust_pictures(trust), details("By bands of distance", table(*bands_rows(trust)))]

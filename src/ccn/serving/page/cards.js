@@ -4,6 +4,12 @@ import { byId, make, marked, number, svg } from "./dom.js";
 import { explained, neighbours } from "./drawing.js";
 import { imageButtons } from "./copy.js";
 
+// A value and the ends of its interval: two digits of half the interval's width are worth reading.
+function rounded(low, high, value) {
+  const digits = 1 - Math.floor(Math.log10((high - low) / 2));
+  return [low, high, value].map(x => digits > -4 && digits < 8 ? x.toFixed(Math.max(digits, 0)).replace("-", "\u2212") : number(x));
+}
+
 // The interval on a scale that all molecules of a model share.
 function range(low, high, value, span) {
   const at = x => 100 * (x - span[0]) / ((span[1] - span[0]) || 1);
@@ -19,12 +25,13 @@ function share(p) {
 
 function regression(model, values, target, i, spans, coverage) {
   const value = values[target + "_pred"], low = values[target + "_low"], high = values[target + "_high"];
+  const known = typeof low === "number" && typeof high === "number", texts = known ? rounded(low, high, value) : [];
   const unit = model.units[i] ? make("small", {}, " " + model.units[i]) : null;
-  const made = make("div", { class: "value" }, make("div", { class: "name" }, target), make("div", { class: "big" }, number(value), unit));
-  if (typeof low === "number" && typeof high === "number") {
+  const made = make("div", { class: "value" }, make("div", { class: "name" }, target), make("div", { class: "big" }, known ? texts[2] : number(value), unit));
+  if (known) {
     const said = `${Math.round(100 * coverage)} % interval`;
     made.append(range(low, high, value, spans[target]), make("div", { class: "ends" },
-      make("span", {}, `${number(low, 3)} to ${number(high, 3)}`), make("span", {}, said)));
+      make("span", {}, `${texts[0]} to ${texts[1]}`), make("span", {}, said)));
   }
   return made;
 }
@@ -71,7 +78,7 @@ export class Answer {
     const draw = model.kind === "regression" ? regression : classes;
     this.part.append(make("div", { class: "values" + (model.targets.length > 2 ? " several" : "") },
       model.targets.map((target, i) => draw(model, row.values, target, i, spans, coverage))),
-      row.values.unseen ? make("p", { class: "soft" }, `Not in training: ${row.values.unseen}`) : "", this.figure, this.near);
+      row.values.unseen ? make("p", { class: "soft" }, `${row.values.unseen} not seen in training`) : "", this.figure, this.near);
     if (!several && word) this.part.querySelector(".value").prepend(word);
   }
 
@@ -108,7 +115,8 @@ export function cards(molecules, models, answers, coverage) {
   const spans = new Map(models.map(model => [model, Object.fromEntries(model.targets.map(target => {
     const ends = answers.get(model).flatMap(row => row.values
       ? ["_low", "_high", "_pred"].map(end => row.values[target + end]).filter(x => typeof x === "number") : []);
-    return [target, [Math.min(...ends), Math.max(...ends)]];
+    const low = Math.min(...ends), high = Math.max(...ends), space = (high - low) / 5;
+    return [target, [low - space, high + space]];
   }))]));
   molecules.forEach((molecule, i) => {
     const fault = models.map(model => answers.get(model)[i]).find(row => row.reason);

@@ -3,10 +3,18 @@
 
 import { make, number, picture, signed, svg } from "./dom.js";
 
-const WIDTH = 420, HEIGHT = 300;
+const WIDTH = 420, HEIGHT = 300, MARGIN = 45, MOST = 300;
 
-function over(found, caption, usual) {
-  const layer = svg("svg", { class: "over", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group",
+// The part of a drawing in which the molecule is: its first line and its height.
+function cropped(found) {
+  if (found.atoms.length > MOST) return [0, HEIGHT];
+  const lines = found.places.map(place => place[1]);
+  const top = Math.max(0, Math.min(...lines) - MARGIN);
+  return [top, Math.min(HEIGHT, Math.max(...lines) + MARGIN) - top];
+}
+
+function over(found, caption, usual, [top, height]) {
+  const layer = svg("svg", { class: "over", viewBox: `0 ${top} ${WIDTH} ${height}`, role: "group",
     "aria-label": "Atoms; use the arrow keys to go from one to the next" });
   const under = svg("g");
   const radius = Math.max(7, Math.min(16, 60 / Math.sqrt(found.atoms.length)));
@@ -83,11 +91,13 @@ function bars(whole) {
 export function explained(found) {
   if (!found.drawing) return make("p", { class: "problem" }, found.reason || "There is no drawing.");
   const scale = found.scale === `units of ${found.target}` ? "" : `, ${found.scale}`;
-  const usual = `${found.target}${scale}: ${found.equation}` + (found.atoms.length > 300 ? "" : ". Point at an atom.");
+  const usual = `${found.target}${scale}: ${found.equation}` + (found.atoms.length > MOST ? "" : ". Point at an atom for its share.");
   const caption = make("figcaption", { "aria-live": "polite" }, usual);
   const alt = `Contributions of atoms to ${found.target}: ${found.equation}`;
-  const stack = make("div", { class: "stack" }, picture(found.drawing, alt, { width: WIDTH, height: HEIGHT }),
-    found.atoms.length > 300 ? null : over(found, caption, usual));
+  const [top, height] = cropped(found);
+  const drawing = found.drawing.replace(/height='[^']*' viewBox='[^']*'/, `height='${height}' viewBox='0 ${top} ${WIDTH} ${height}'`);
+  const stack = make("div", { class: "stack" }, picture(drawing, alt, { width: WIDTH, height }),
+    found.atoms.length > MOST ? null : over(found, caption, usual, [top, height]));
   const key = picture(found.legend, `Colours from lowering to raising, in ${found.scale}`, { class: "key" });
   const coloured = make("div", { class: "paper" }, stack, key);
   const together = found.arcs ? make("div", { class: "paper", hidden: true },
