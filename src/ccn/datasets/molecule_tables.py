@@ -192,7 +192,8 @@ def _numeric(column: Sequence[str], censored: bool = True) -> bool:
 
 def _counts_rows(column: Sequence[str]) -> bool:
     """Whether the cells are consecutive integers."""
-    values = [int(c) if c.strip().isdecimal() and len(c) < 20 else None for c in column]
+    cells = [c.strip() for c in column]  # also of control characters, which int() does not pass over
+    values = [int(c) if c.isdecimal() and len(c) < 20 else None for c in cells]
     return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
 
 
