@@ -1,7 +1,7 @@
 """The readers under Atheris, which follows the branches that an input takes: an extra, ``pip install 'ccn[fuzz]'``.
 
-``python -m tests.fuzz.atheris_readers --seconds 60`` gives each reader so long, in a process of its own that ends at the first
-input that fails; that input is saved to ``fuzz-failures``. The corpus of a reader is the seeds in its format.
+``python -m tests.fuzz.atheris_readers --seconds 60`` gives each reader so long, in a process of its own that ends at
+the first input that fails; that input is saved to ``fuzz-failures``. The corpus of a reader is the seeds in its format.
 """
 
 from __future__ import annotations

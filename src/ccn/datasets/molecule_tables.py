@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from ccn.datasets.molecules import convert_all
 from ccn.datasets.tables import (
     Row,
     Table,
+    blank_words,
     find_column,
     has_decimal_commas,
     is_missing,
@@ -61,7 +62,7 @@ class Schema:
 
     Attributes:
         extra: columns of numbers that are read as features of the molecule as a whole.
-        words: the targets whose cells are words, which can only be classes.
+        words: the targets whose cells are words, which can only be classes, and what means a missing value there.
         decimal_commas: the columns of numbers with a decimal comma.
         censored: cells of targets such as >10 are bounds; they are not where targets are classes.
     """
@@ -73,7 +74,7 @@ class Schema:
     split: str | None = None
     id: str | None = None
     extra: tuple[str, ...] = ()
-    words: frozenset[str] = field(default=frozenset())
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decimal_commas: frozenset[str] = field(default=frozenset())
     censored: bool = True
 
@@ -140,7 +141,9 @@ def find_schema(
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if _is_id(name)), None)
     censored = task != "classification"
-    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
+    words = {
+        name: blank_words(cells[name]) for name in targets if name in cells and not _numeric(cells[name], censored)
+    }
     commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
     return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas, censored)
 
@@ -207,7 +210,8 @@ def _target_columns(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
         return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
     few = []
     for name, column in candidates.items():
-        distinct = {c.strip() for c in column if not is_missing(c)}
+        blank = blank_words(column)
+        distinct = {word for c in column if (word := c.strip()).lower() not in blank}
         if 2 <= len(distinct) <= min(_FEW, len(column) // 2):
             few.append(name)
     return tuple(few) if len(few) == 1 else ()
@@ -301,6 +305,9 @@ def dataset_of_molecules(
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
     bounded = ", ".join(f"{name} {count:,}" for name, count in censored.items())
+    none = [
+        n for n, column in zip(schema.targets, columns, strict=True) if "none" in {str(v).lower() for v in column if v}
+    ]
     commas = f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}" if schema.decimal_commas else ""
     strings: dict[str, Any] = {what: Strings.of(cells) for what, cells in carried.items()}
     data = Dataset(
@@ -325,6 +332,7 @@ def dataset_of_molecules(
                 (
                     table.note,
                     commas,
+                    f"none is a class in {', '.join(none)}" if none else "",
                     bounded and f"censored: {bounded}",
                     f"standardise {standardise}" if standardise else "",
                 ),
@@ -413,9 +421,10 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
     out: list[Any] = []
     wrong = []
     for name, cell in zip(schema.targets, cells, strict=True):
-        if is_missing(cell):
+        blank = schema.words.get(name)
+        if is_missing(cell) if blank is None else cell.strip().lower() in blank:
             out.append(None)
-        elif name in schema.words:
+        elif blank is not None:
             out.append(cell.strip())
         else:
             out.append(schema.target(name, cell))

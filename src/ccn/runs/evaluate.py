@@ -15,6 +15,7 @@ from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.progress import log
+from ccn.runs.answers import NOT_FINITE
 from ccn.runs.data import read_source
 
 __all__ = ["evaluate_on"]
@@ -33,7 +34,8 @@ def evaluate_on(
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
     molecules that the model was made with (:meth:`Model.overlap`). ``censored`` rows, if any, have no exact value in
-    some target and do not count there. ``say`` is called with a line that says what takes time besides.
+    some target and do not count there; ``not_finite`` rows, whose prediction is not, count nowhere. ``say`` is called
+    with a line that says what takes time besides.
     """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
@@ -62,6 +64,10 @@ def evaluate_on(
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     with when_compiling(lambda: say("compiling kernels (once)")):
         predicted = model.predict(model.inputs.read(data).select(rows))
+    finite = np.isfinite(predicted.mean).all(axis=1)
+    if not finite.any():
+        raise DataError(f"{source}: no row can be compared: {NOT_FINITE.format('prediction')}")
+    rows, predicted = rows[finite], predicted.select(finite)
     canonical = data.canonical if data.per == "graph" else None
     molecules, known = None if canonical is None else canonical.select(rows), known[rows]
     return data, {
@@ -69,6 +75,7 @@ def evaluate_on(
         "metrics": model.metrics(known, predicted),
         "interval": model.coverage(known, predicted, level),
         "overlap": model.overlap(molecules, known, predicted, level),
+        **({} if finite.all() else {"not_finite": int((~finite).sum())}),
         **({} if data.bounds is None else {"censored": int(labelled(data.bounds[..., 0]).sum())}),
     }
 
