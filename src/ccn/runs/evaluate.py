@@ -11,6 +11,7 @@ from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
 from ccn.engine.cpu.compiling import when_compiling
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.ragged import Ragged
 from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
@@ -50,7 +51,7 @@ def evaluate_on(
         "smiles_column": smiles_column,
         "extra_columns": inputs.columns or None,
         "sheet": sheet,
-        "task": kind if "target_columns" in options else None,
+        "task": kind if "task" in options else None,
     }
     if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
         how["max_atoms"] = inputs.max_atoms
@@ -64,10 +65,13 @@ def evaluate_on(
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     with when_compiling(lambda: say("compiling kernels (once)")):
         predicted = model.predict(model.inputs.read(data).select(rows))
-    finite = np.isfinite(predicted.mean).all(axis=1)
+    finite = answered = np.isfinite(predicted.mean).all(axis=1)
+    if isinstance(known, Ragged):  # a graph counts if all its vertices or edges have an answer
+        finite = ~known.select(rows).any(~answered)
+        answered = np.repeat(finite, known.counts[rows])
     if not finite.any():
         raise DataError(f"{source}: no row can be compared: {NOT_FINITE.format('prediction')}")
-    rows, predicted = rows[finite], predicted.select(finite)
+    rows, predicted = rows[finite], predicted.select(answered)
     canonical = data.canonical if data.per == "graph" else None
     molecules, known = None if canonical is None else canonical.select(rows), known[rows]
     return data, {
@@ -83,6 +87,8 @@ def evaluate_on(
 def _known(model: Model, data: Dataset) -> Any:
     """The targets, with classes numbered as in the model."""
     if model.task.kind == "regression":
+        if data.task == "classification":
+            raise DataError(f"{data.name}: its targets are classes, but the model predicts numbers")
         return data.targets
     classes = model.task.classes
     for c, number in zip(data.classes, class_numbers(data.classes, classes), strict=True):
