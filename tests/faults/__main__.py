@@ -23,7 +23,7 @@ def main() -> None:
     # All that the forked processes need, before the first of them.
     for name in (
         *("filelock", "lightning_fabric", "matplotlib.figure", "lightgbm", "optuna", "pyarrow.parquet", "rdkit.Chem"),
-        *("sklearn.metrics", "ccn.methods.stack", "ccn.runs.tune"),
+        *("sklearn.metrics", "ccn.methods.stack", "ccn.runs.tune", "openpyxl", "torch.utils.tensorboard"),
         *("ccn.cli", "ccn.engine.cpu.form", "ccn.methods.network", "ccn.models", "ccn.runs.predict", "ccn.runs.train"),
     ):
         import_module(name)

@@ -195,8 +195,9 @@ def split_by_column(
             other = first.setdefault(group, row)
             if part[other] != part[row]:
                 raise ConfigurationError(
-                    f"split column: rows {numbers[other]} and {numbers[row]} are the same molecule or group, but one is "
-                    f"for {PARTS[part[other]]}, one for {PARTS[part[row]]}; make them agree or pass duplicates='ignore'"
+                    f"split column: rows {numbers[other]} and {numbers[row]} are the same molecule or group, but one "
+                    f"is for {PARTS[part[other]]}, one for {PARTS[part[row]]}; make them agree or pass "
+                    "duplicates='ignore'"
                 )
     return Split.of(part)
 
