@@ -7,9 +7,10 @@ ReLU, which are not negative, so that sums add up rather than cancel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -27,6 +28,8 @@ from ccn.schemes.generators import Neighbourhoods, composition
 from ccn.schemes.packed import Composition
 
 __all__ = ["readout_scales", "reference", "scales"]
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,19 @@ class _Ones:
     dense = Weights.dense
 
 
+def _on_cpu(measure: Callable[P, T]) -> Callable[P, T]:
+    """The same on the CPU, where ``with torch.device("meta")`` makes the network elsewhere."""
+
+    @wraps(measure)
+    def there(*args: P.args, **how: P.kwargs) -> T:
+        with torch.device("cpu"):
+            return measure(*args, **how)
+
+    return there
+
+
 @cache
+@_on_cpu
 def reference(levels: int) -> tuple[Batch, Composition]:
     """The reference graph and its scheme of so many levels, with the root."""
     edges = [(i, (i + 1) % 14) for i in range(14)] + [(i, (i + 5) % 14) for i in range(0, 14, 2)]
@@ -57,6 +72,7 @@ def reference(levels: int) -> tuple[Batch, Composition]:
 
 
 @lru_cache(maxsize=256)
+@_on_cpu
 def scales(
     maps: tuple[Map, ...],
     order: int,
@@ -81,6 +97,7 @@ def scales(
     return tuple(q.square().mean(0).sqrt().tolist())
 
 
+@_on_cpu
 def readout_scales(orders: Sequence[int]) -> list[list[float]]:
     """For each level the value of each invariant of all ones on the reference graph."""
     _, scheme = reference(max(1, len(orders) - 1))
