@@ -260,7 +260,12 @@ def attempt(trial: Trial, base: Path, tell: Callable[[str], Any], every: int = 1
             counts["broken"] += 1
             tell(f"BROKEN {trial.name}, {at} ({point.kind} of {point.path}), {how}: {error}")
     kinds = Counter(p.kind for p in whole.points)
-    found = {"name": trial.name, "points": len(whole.points), "kinds": dict(sorted(kinds.items()))}
+    found = {
+        "name": trial.name,
+        "points": len(whole.points),
+        "every": trial.every,
+        "kinds": dict(sorted(kinds.items())),
+    }
     return found | {key: counts[key] for key in ("faults", "died", "finished", "refused", "broken")}
 
 

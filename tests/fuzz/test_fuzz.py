@@ -13,7 +13,7 @@ import pytest
 from ccn import sealed
 from tests.fuzz import atheris_readers, mutators, trials
 from tests.fuzz.inputs import KINDS, make, numbered
-from tests.fuzz.page import BEGIN, END, REPORT, table
+from tests.fuzz.page import ATHERIS, REPORT, TABLES, between
 from tests.fuzz.seeds import SEEDS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="time and memory are read from /proc")
@@ -100,9 +100,13 @@ def test_values_can_be_written() -> None:
     assert len(json.dumps(mutators.VALUES)) > 1000
 
 
-def test_the_page_has_the_counts_of_the_report() -> None:
+def test_the_page_has_the_counts_of_the_reports() -> None:
     page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+    for name, path, made in TABLES:
+        assert between(page, name)[1] == made(json.loads(path.read_text(encoding="utf-8")))
     report = json.loads(REPORT.read_text(encoding="utf-8"))
-    assert table(report) == page.partition(BEGIN)[2].partition(END)[0].strip()
     assert report["inputs"] == 10_000
     assert not any(report["failures"].values())
+    readers = json.loads(ATHERIS.read_text(encoding="utf-8"))["readers"]
+    assert [one["reader"] for one in readers] == list(atheris_readers.SUFFIXES)
+    assert all(one["inputs"] and not one["failures"] for one in readers)
