@@ -6,7 +6,6 @@ calls the system: a large array is one write or several, as it is for the system
 
 from __future__ import annotations
 
-import atexit
 import builtins
 import errno
 import io
@@ -164,7 +163,7 @@ def _line(point: Point) -> str:
 def in_worker(given: str) -> None:
     """Count the changes of this worker process; its change number ``at`` fails."""
     root, how, at, log = json.loads(given)
-    time.process_time = lambda: 0.0  # as in the process that started it
+    time.process_time = time.monotonic = lambda: 0.0  # as in the process that started it
     _Faults(root, how, at, os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)).install()
 
 
@@ -231,7 +230,10 @@ def _child(root: Path, work: Callable[[], None], faults: _Faults | None, said: P
         except BaseException:
             traceback.print_exc()
         if faults is None:
-            atexit._run_exitfuncs()  # which end the workers
+            from joblib.externals.loky import reusable_executor
+
+            if (pool := reusable_executor._executor) is not None:  # as at the end of a process
+                pool.shutdown(wait=True, kill_workers=True)
         else:
             text = "".join(map(_line, faults.points))
             with real_open(told, "w") as file:

@@ -135,8 +135,7 @@ def _work(words: Sequence[str], workers: bool = False) -> None:
         os.environ["LOKY_MAX_CPU_COUNT"] = "2"
     time.process_time = lambda: 0.0
     clock = itertools.count(step=10)
-    if not workers:
-        time.monotonic = (lambda: 0.0) if words[0] in ("train", "tune") else (lambda: float(next(clock)))
+    time.monotonic = (lambda: 0.0) if words[0] in ("train", "tune") else (lambda: float(next(clock)))
     os.environ["CCN_CACHE"] = "cache"
     try:
         match words:

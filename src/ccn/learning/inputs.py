@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -354,4 +355,6 @@ def _of_smiles(smiles: Sequence[str], molecules: str, **how: Any) -> Molecules:
 
 
 def _call(row: Any) -> str:
+    if row is None or (isinstance(row, float) and math.isnan(row)):  # as pandas has blank cells
+        return "missing"
     return "a SMILES string" if isinstance(row, str) else f"of type {type(row).__name__}"
