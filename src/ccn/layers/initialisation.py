@@ -29,7 +29,8 @@ from ccn.schemes.packed import Composition
 
 __all__ = ["readout_scales", "reference", "scales"]
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)

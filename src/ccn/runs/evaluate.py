@@ -65,7 +65,7 @@ def evaluate_on(
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     with when_compiling(lambda: say("compiling kernels (once)")):
         predicted = model.predict(model.inputs.read(data).select(rows))
-    finite = answered = np.isfinite(predicted.mean).all(axis=1)
+    finite = answered = np.asarray(np.isfinite(predicted.mean).all(axis=1))
     if isinstance(known, Ragged):  # a graph counts if all its vertices or edges have an answer
         finite = ~known.select(rows).any(~answered)
         answered = np.repeat(finite, known.counts[rows])
