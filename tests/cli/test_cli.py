@@ -40,6 +40,14 @@ def test_a_renamed_flag_works_with_a_hint(
     assert ended.value.code == 1  # not a usage error: the flag was understood
 
 
+def test_an_argument_as_long_as_a_protein_is_cut_in_its_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["data", "info", "C" * 20_000])
+    error = capsys.readouterr().err
+    assert len(error) < 1_000
+    assert "MUTAG" in error
+
+
 def test_threads_of_train_keep_their_name(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["train", "nowhere.csv", "--threads", "1"])

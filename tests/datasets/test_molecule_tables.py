@@ -151,7 +151,7 @@ def test_columns_are_found_by_name_and_by_inspection(tmp_path: Path) -> None:
     assert (schema.smiles, schema.targets, schema.id) == ("compound", ("dose",), "index")
     path.write_text("Canonical_SMILES,note,active\n" + "".join(f"C{'C' * i},n{i},{'yn'[i % 2]}\n" for i in range(8)))
     schema = find_schema(open_table(path))
-    assert (schema.smiles, schema.targets, schema.words) == ("Canonical_SMILES", ("active",), frozenset({"active"}))
+    assert (schema.smiles, schema.targets, [*schema.words]) == ("Canonical_SMILES", ("active",), ["active"])
     assert find_schema(open_table(path), target_columns="ACTIVE").targets == ("active",)
     with pytest.raises(ConfigurationError, match=r"'actve'.*'active'"):
         find_schema(open_table(path), target_columns=["actve"])
@@ -323,3 +323,19 @@ def test_extra_columns_are_numbers_beside_the_molecule(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigurationError, match=f"'{wrong}'"):
             read_molecules(path, target_columns=["y"], **names)
+
+
+def test_none_is_a_word_among_words_and_minus_beside_plus(tmp_path: Path) -> None:
+    def classes(*cells: str) -> tuple[Any, list[float], str]:
+        molecules = [f"{'C' * (1 + i)}O" for i in range(2 * len(cells))]
+        data = load(write(tmp_path / "t.csv", *(f"{m},{c}" for m, c in zip(molecules, cells * 2, strict=True))))
+        return data.classes, data.targets[: len(cells), 0].tolist(), data.note
+
+    found, values, note = classes("none", "mild", "NA", "-")
+    assert (found, values[:2]) == (("mild", "none"), [1.0, 0.0])
+    assert np.isnan(values[2:]).all()
+    assert "none" in note
+    assert classes("+", "-", "+")[:2] == (("+", "-"), [0.0, 1.0, 0.0])
+    found, values, note = classes("1.5", "none", "-", "2.5")
+    assert (found, note) == ((), "")
+    assert np.isnan(values[1:3]).all()

@@ -144,6 +144,10 @@ def test_shapes_on_the_meta_device() -> None:
     net = ccn.CCN(1, 2).to("meta")
     out = net(ccn.batch([ccn.Graph([(0, 1), (1, 2)], n=3)]).to(torch.device("meta")))
     assert (out.shape, out.device.type) == ((1, 2), "meta")
+    with torch.device("meta"):  # levels that no other test measures, so that nothing is kept from one
+        made = ccn.CCN(1, 2, levels=4, order=(0, 1, 2, 1, 2))
+    assert {p.device.type for p in made.parameters()} == {"meta"}
+    assert ccn.CCN(1, 2, levels=4, order=(0, 1, 2, 1, 2))(ccn.batch([ccn.Graph([(0, 1)], n=2)])).isfinite().all()
 
 
 SIMPLE = (MatrixClass(),)

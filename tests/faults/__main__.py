@@ -17,13 +17,14 @@ def main() -> None:
     flags = argparse.ArgumentParser(description=__doc__)
     flags.add_argument("--report", type=Path, help="write the counts there, as JSON")
     flags.add_argument("--page", type=Path, help="write them there too, as a table between its comments")
-    flags.add_argument("--only", default="", help="trials whose name has this (a regular expression)")
+    only = "trials whose name has this (a regular expression); the report keeps the counts of the others"
+    flags.add_argument("--only", default="", help=only)
     flags.add_argument("--every", type=int, default=1, help="each so many changes of a training or prediction")
     given = flags.parse_args()
     # All that the forked processes need, before the first of them.
     for name in (
         *("filelock", "lightning_fabric", "matplotlib.figure", "lightgbm", "optuna", "pyarrow.parquet", "rdkit.Chem"),
-        *("sklearn.metrics", "ccn.methods.stack", "ccn.runs.tune"),
+        *("sklearn.metrics", "ccn.methods.stack", "ccn.runs.tune", "openpyxl", "torch.utils.tensorboard"),
         *("ccn.cli", "ccn.engine.cpu.form", "ccn.methods.network", "ccn.models", "ccn.runs.predict", "ccn.runs.train"),
     ):
         import_module(name)
@@ -36,6 +37,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as base:
             found.append(attempt(trial, Path(base).resolve(), print, every))
         print(json.dumps(found[-1]), flush=True)
+    if given.only and given.report and given.report.exists():
+        counts = {one["name"]: one for one in [*json.loads(given.report.read_text()), *found]}
+        found = [counts[trial.name] for trial in TRIALS if trial.name in counts]
     if given.report:
         from ccn.files import write_json
 

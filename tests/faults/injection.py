@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import errno
 import io
+import json
 import os
 import re
 import signal
@@ -24,7 +25,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["DIED", "HOWS", "Ended", "Point", "in_child"]
+__all__ = ["DIED", "HOWS", "Ended", "Point", "in_child", "in_worker"]
 
 # Dies there; fails once; the disk is full from there on, so that only what needs no space succeeds.
 HOWS = ("die", "fail", "full")
@@ -52,10 +53,10 @@ class Ended:
 
 
 class _Faults:
-    """Count changes below ``root``, and let that with the number ``at`` (from 0) fail."""
+    """Count changes below ``root``, and write them to a ``log``; let that with the number ``at`` (from 0) fail."""
 
-    def __init__(self, root: Path, how: str, at: int) -> None:
-        self.root, self.how, self.at = f"{root}{os.sep}", how, at
+    def __init__(self, root: Path, how: str, at: int, log: int | None = None) -> None:
+        self.root, self.how, self.at, self.log = f"{root}{os.sep}", how, at, log
         self.points: list[Point] = []
 
     def below(self, path: Any, folder: int | None = None) -> str | None:
@@ -74,6 +75,8 @@ class _Faults:
         """Count a change; at its turn, do half of it if that is possible, then die or raise the system's error."""
         now = len(self.points)
         self.points.append(Point(kind, path))
+        if self.log is not None:
+            self.write(self.log, f"{os.getpid()}\t{_line(self.points[-1])}".encode())
         if self.how == "full" and now > self.at and kind not in _FREE:
             raise _error(errno.ENOSPC, named)
         if now == self.at:
@@ -88,6 +91,7 @@ class _Faults:
         write_array: Any = np.lib.format.write_array
         write_array.__globals__["isfileobj"] = lambda file: False  # through the file object, not past it
         faults, real_open, real_os_open = self, io.open, os.open
+        self.write = os.write
 
         class Raw(io.FileIO):
             def write(self, content: Any) -> int:
@@ -152,9 +156,30 @@ def _error(number: int, named: Any) -> OSError:
     return OSError(number, text) if named is None else OSError(number, text, os.fspath(named))
 
 
-def in_child(root: Path, work: Callable[[], None], how: str = "count", at: int = -1) -> Ended:
+def _line(point: Point) -> str:
+    return f"{point.kind}\t{re.sub(r'[.][0-9]+[.]part', '.part', point.path)}\n"
+
+
+def in_worker(given: str) -> None:
+    """Count the changes of this worker process; its change number ``at`` fails."""
+    root, how, at, log = json.loads(given)
+    time.process_time = time.monotonic = lambda: 0.0  # as in the process that started it
+    _Faults(root, how, at, os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)).install()
+
+
+def _most(lines: list[str]) -> list[Point]:
+    """The changes of the worker that made most of them."""
+    made: dict[str, list[Point]] = {}
+    for line in lines:
+        pid, kind, path = line.split("\t")
+        made.setdefault(pid, []).append(Point(kind, path))
+    return max(made.values(), key=len, default=[])
+
+
+def in_child(root: Path, work: Callable[[], None], how: str = "count", at: int = -1, *, workers: bool = False) -> Ended:
     """Do the work in a forked process with ``root`` as its folder; its change number ``at`` fails.
 
+    With ``workers``, it is that of each worker process that it starts; what it does itself is not counted.
     Fork before anything was computed: threads do not survive it.
     """
     with tempfile.TemporaryDirectory() as beside:
@@ -163,14 +188,18 @@ def in_child(root: Path, work: Callable[[], None], how: str = "count", at: int =
             warnings.simplefilter("ignore")
             pid = os.fork()
         if not pid:
-            _child(root, work, _Faults(root, how, at), said, told)
+            if workers:
+                os.environ["CCN_FAULTS"] = json.dumps([str(root), how, at, str(told)])
+                os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent / "worker"), *sys.path])
+            _child(root, work, None if workers else _Faults(root, how, at), said, told)
         most = HUNG * (3 if how == "count" else 1)  # kernels may be compiled
         end = time.monotonic() + PATIENCE
         while not (ended := os.waitpid(pid, os.WNOHANG))[0]:
             if time.monotonic() > end or _spent(pid) > most:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.002)
-        points = [Point(*line.split("\t")) for line in told.read_text().splitlines()] if told.exists() else []
+        lines = told.read_text().splitlines() if told.exists() else []
+        points = _most(lines) if workers else [Point(*line.split("\t")) for line in lines]
         return Ended(os.waitstatus_to_exitcode(ended[1]), said.read_text(), points)
 
 
@@ -183,7 +212,7 @@ def _spent(pid: int) -> float:
     return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _child(root: Path, work: Callable[[], None], faults: _Faults, said: Path, told: Path) -> NoReturn:
+def _child(root: Path, work: Callable[[], None], faults: _Faults | None, said: Path, told: Path) -> NoReturn:
     """The forked process; it ends here."""
     code, real_open = 3, open
     try:
@@ -191,7 +220,8 @@ def _child(root: Path, work: Callable[[], None], faults: _Faults, said: Path, to
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
         sys.stdout, sys.stderr = (real_open(n, "w", buffering=1, closefd=False) for n in (1, 2))
         os.chdir(root)
-        faults.install()
+        if faults is not None:
+            faults.install()
         try:
             work()
             code = 0
@@ -199,9 +229,15 @@ def _child(root: Path, work: Callable[[], None], faults: _Faults, said: Path, to
             code = int(end.code or 0)
         except BaseException:
             traceback.print_exc()
-        text = "".join(f"{p.kind}\t{re.sub(r'[.][0-9]+[.]part', '.part', p.path)}\n" for p in faults.points)
-        with real_open(told, "w") as file:
-            file.write(text)
+        if faults is None:
+            from joblib.externals.loky import reusable_executor
+
+            if (pool := reusable_executor._executor) is not None:  # as at the end of a process
+                pool.shutdown(wait=True, kill_workers=True)
+        else:
+            text = "".join(map(_line, faults.points))
+            with real_open(told, "w") as file:
+                file.write(text)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -6,12 +6,14 @@ there before is intact or replaced by the unbroken result. The command again the
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import re
 import shutil
 import sys
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +46,9 @@ _SAVE = ("save", "former", "model.safetensors")
 _PREDICT = ("predict", "former", "new.csv", "--processes", "1", "--chunk", "4", "--quiet", "-o", "out.csv")
 
 
+_SHEET, _LOGGED = (*_PREDICT[:-1], "out.xlsx"), (*_TRAIN, "--tensorboard")
+
+
 def _embed(output: str) -> tuple[str, ...]:
     return ("embed", *_PREDICT[1:-1], output)
 
@@ -59,6 +64,8 @@ class Trial:
         again: what is done afterwards, one after the other until one succeeds; the others must say why they do not.
         before: commands that make the folder in which it is done.
         cut: the last of these is killed at this change.
+        workers: the faults are those of the worker processes, which take seconds to start.
+        every: each so many changes are tried.
         former: where files that were there before may be instead, as long as the command is not complete.
     """
 
@@ -69,6 +76,8 @@ class Trial:
     before: tuple[tuple[str, ...], ...] = ()
     cut: int = -1
     former: str = ""
+    workers: bool = False
+    every: int = 1
 
 
 def _flags(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -95,6 +104,10 @@ TRIALS = [
           (_FORMER, _PREDICT), cut=20),
     Trial("embeddings as NPY", _embed("out.npy"), ("out.npy",), _flags(_embed("out.npy")), (_FORMER,)),
     Trial("embeddings as Parquet", _embed("out.parquet"), ("out.parquet",), _flags(_embed("out.parquet")), (_FORMER,)),
+    Trial("predictions as .xlsx", _SHEET, ("out.xlsx",), _flags(_SHEET), (_FORMER,)),
+    Trial("training with a TensorBoard log", _LOGGED, ("run",), ((*_LOGGED, "--resume"),)),
+    Trial("training of a stack by worker processes", _STACK, ("run",), ((*_STACK, "--resume"),), workers=True,
+          every=11),
 ]  # fmt: skip
 
 
@@ -102,7 +115,7 @@ class BrokenError(AssertionError):
     """A promise that was not kept."""
 
 
-def _work(words: Sequence[str]) -> None:
+def _work(words: Sequence[str], workers: bool = False) -> None:
     """Run a command, with a clock that makes results repeatable and checkpoints and records frequent."""
     from matplotlib.figure import Figure
 
@@ -111,12 +124,15 @@ def _work(words: Sequence[str]) -> None:
     from ccn.errors import CCNError
     from ccn.learning import model_file
     from ccn.learning.examples import fingerprint
-    from ccn.methods import stack
+    from ccn.methods import fits, stack
 
     drawn: Any = lambda figure, file, **how: file.write(b"drawn")  # noqa: E731
     setattr(Figure, "savefig", drawn)  # drawing takes longer than all the rest  # noqa: B010
     small: Any = {"trees": {"trees": 2, "runs": 1}, "ccn": {}}
     stack._PLANS["normal"] = stack._PLANS["normal"]._replace(folds=2, members=small)
+    if workers:
+        fits._IN_PROCESS = 0
+        os.environ["LOKY_MAX_CPU_COUNT"] = "2"
     time.process_time = lambda: 0.0
     clock = itertools.count(step=10)
     time.monotonic = (lambda: 0.0) if words[0] in ("train", "tune") else (lambda: float(next(clock)))
@@ -149,10 +165,20 @@ def _content(folder: Path, names: Iterable[str] = ("",), apart: str = "\0") -> C
     )
     every = {str(p.relative_to(folder)): p for p in found if p.is_file()}
     return {
-        name: p.read_bytes()
+        name: _bytes(p)
         for name, p in every.items()
-        if not name.startswith(("cache/", apart)) and not re.search(r"(^|/)\.[^/]*\.(lock|part)$", name)
+        if not name.startswith(("cache/", apart))
+        and not re.search(r"(^|/)(\.[^/]*\.(lock|part)|events\.out\.tfevents[^/]*)$", name)
     }
+
+
+def _bytes(path: Path) -> bytes:
+    """The content of a file; of a workbook without the time at which it was made."""
+    content = path.read_bytes()
+    if path.suffix == ".xlsx" and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return b"".join(name.encode() + archive.read(name) for name in archive.namelist() if "docProps" not in name)
+    return content
 
 
 def prepare(trial: Trial, folder: Path) -> None:
@@ -173,15 +199,15 @@ def _restored(folder: Path, origin: Path) -> None:
     shutil.copytree(origin, folder)
 
 
-def _judge(trial: Trial, ended: Ended, point: Point | None) -> None:
-    """Raise an error unless a command has succeeded or has said in one line which file is the reason."""
+def _judge(trial: Trial, ended: Ended, point: Point | None, *more: str) -> None:
+    """Raise an error unless a command has succeeded or has said in one line which file, or what more, is the reason."""
     if ended.code not in (0, 1) or "Traceback" in ended.said:
         raise BrokenError(f"exit code {ended.code}: {ended.said}")
     if ended.code == 0:
         return
     lines = [line for line in ended.said.splitlines() if line.startswith("ccn: ")]
     parts = () if point is None else Path(point.path).parts
-    names = {*trial.results, *(re.sub(r"^\.(.*)\.(part|lock|new|old)$", r"\1", part) for part in parts)}
+    names = {*trial.results, *more, *(re.sub(r"^\.(.*)\.(part|lock|new|old)$", r"\1", part) for part in parts)}
     if len(lines) != 1 or not any(name in lines[0] for name in names):
         raise BrokenError(f"names none of {', '.join(names)}: {ended.said!r}")
 
@@ -194,22 +220,25 @@ def attempt(trial: Trial, base: Path, tell: Callable[[str], Any], every: int = 1
     prepare(trial, folder)
     folder.rename(origin)
     _restored(folder, origin)
-    before, work = _content(folder), partial(_work, trial.command)
-    whole = in_child(folder, work)
+    before, work = _content(folder), partial(_work, trial.command, trial.workers)
+    child = partial(in_child, workers=trial.workers)
+    whole = child(folder, work)
     _judge(trial, whole, None)
     unbroken = _content(folder, trial.results)
     if whole.code:
         raise BrokenError(f"{trial.name}: {whole.said}")
     counts: Counter[str] = Counter()
     for at, how in itertools.product(range(len(whole.points)), HOWS):
-        if (at + HOWS.index(how)) % every:
+        if (at + HOWS.index(how)) % (every * trial.every):
             continue
         point = whole.points[at]
         counts["faults"] += 1
         try:
             _restored(folder, origin)
-            ended = in_child(folder, work, how, at)
-            if how == "die":
+            ended = child(folder, work, how, at)
+            if trial.workers:
+                _judge(trial, ended, point, *(["was killed"] if how == "die" else []))
+            elif how == "die":
                 if ended.code != DIED:
                     raise BrokenError(f"did not die but ended with {ended.code}: {ended.said}")
             else:
@@ -218,7 +247,7 @@ def attempt(trial: Trial, base: Path, tell: Callable[[str], Any], every: int = 1
             _check_kept(trial, folder, before, unbroken, whole=ended.code == 0)
             # In the other order for every other change: what comes first mostly succeeds.
             for words in trial.again[:: -1 if at % 2 else 1] if ended.code else ():
-                ended = in_child(folder, partial(_work, words))
+                ended = in_child(folder, partial(_work, words, trial.workers))
                 _judge(trial, ended, None)
                 if not ended.code:
                     break
@@ -230,7 +259,12 @@ def attempt(trial: Trial, base: Path, tell: Callable[[str], Any], every: int = 1
             counts["broken"] += 1
             tell(f"BROKEN {trial.name}, {at} ({point.kind} of {point.path}), {how}: {error}")
     kinds = Counter(p.kind for p in whole.points)
-    found = {"name": trial.name, "points": len(whole.points), "kinds": dict(sorted(kinds.items()))}
+    found = {
+        "name": trial.name,
+        "points": len(whole.points),
+        "every": trial.every,
+        "kinds": dict(sorted(kinds.items())),
+    }
     return found | {key: counts[key] for key in ("faults", "died", "finished", "refused", "broken")}
 
 

@@ -1,16 +1,17 @@
-"""The table of ``docs/reliability.md``, which ``python -m tests.fuzz.page`` writes anew from the last report."""
+"""The tables of ``docs/reliability.md``, which ``python -m tests.fuzz.page`` writes anew from the last reports."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ccn.reports.markup import markdown
 
 ROOT = Path(__file__).parents[2]
-REPORT = ROOT / "results" / "reliability" / "fuzz.json"
-BEGIN, END = "<!-- fuzz -->", "<!-- end fuzz -->"
+RESULTS = ROOT / "results" / "reliability"
+REPORT, ATHERIS = RESULTS / "fuzz.json", RESULTS / "atheris.json"
 
 
 def table(report: dict[str, Any]) -> str:
@@ -26,13 +27,35 @@ def table(report: dict[str, Any]) -> str:
     )
 
 
+def atheris_table(report: dict[str, Any]) -> str:
+    """What Atheris tried with each reader."""
+    keys = ("inputs", "branches", "failures")
+    rows = [[one["reader"], *(f"{one[key]:,}" for key in keys)] for one in report["readers"]]
+    made = markdown(["reader", *keys], rows, "lrrr")
+    return f"{made.strip()}\n\nSeed {report['seed']}, {report['seconds']} seconds for each reader."
+
+
+TABLES: tuple[tuple[str, Path, Callable[[dict[str, Any]], str]], ...] = (
+    ("fuzz", REPORT, table),
+    ("atheris", ATHERIS, atheris_table),
+)
+
+
+def between(page: str, name: str) -> tuple[str, str, str]:
+    """What is before the table of this name, the table, and what is after it."""
+    before, begin, rest = page.partition(f"<!-- {name} -->\n")
+    inner, end, after = rest.partition(f"\n<!-- end {name} -->")
+    return before + begin, inner, end + after
+
+
 def main() -> None:
-    """Write the table between its marks."""
+    """Write the tables between their marks."""
     page = ROOT / "docs" / "reliability.md"
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    text = table(json.loads(REPORT.read_text(encoding="utf-8")))
-    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    for name, report, made in TABLES:
+        before, _, after = between(text, name)
+        text = before + made(json.loads(report.read_text(encoding="utf-8"))) + after
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,12 @@ def test_the_limit_of_atoms_is_that_of_training() -> None:
     assert Inputs.from_dict(Inputs("element", max_atoms=10**9).to_dict()).max_atoms == MOST_ATOMS
 
 
+@pytest.mark.parametrize("blank", [None, float("nan")])
+def test_a_blank_cell_among_molecules_is_said_to_be_missing(blank: Any) -> None:
+    with pytest.raises(ConfigurationError, match="row 1 is missing"):
+        read(["CCO", blank], "element", False)
+
+
 def test_it_comes_back_from_plain_data() -> None:
     inputs = Inputs("compact", True).fit("histograms", read(SMILES, "compact", True)[0])
     again = Inputs.from_dict(inputs.to_dict())

@@ -87,3 +87,15 @@ def test_folds_are_by_scaffold_where_the_split_is_and_the_method_has_folds(tmp_p
         config = resolve(str(path), {"splitting": {"split": split}}, method=method)
         _, examples = divide(read_data(config), config)
         assert (None if examples.groups is None else len(set(examples.groups.tolist()))) == groups
+
+
+def test_a_molecule_in_two_parts_is_named_by_the_rows_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("smiles,y,part\nC(,1,train\nCCO,1.5,train\nCCN,2.5,train\nOCC,3.5,test\nCC,4.5,test\n")
+    splitting = {"duplicates": "together"}
+    config = resolve(str(path), {"data": {"target_columns": ["y"], "split_column": "part"}, "splitting": splitting})
+    with pytest.raises(ConfigurationError, match=r"rows 2 and 4\b"):
+        divide(read_data(config), config)
+    path.write_text("smiles,y,part\nC(,1,train\nCCO,1.5,train\nCCN,2.5,tset\n")
+    with pytest.raises(ConfigurationError, match="row 3 says 'tset'"):
+        divide(read_data(config), config)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from ccn.engine.cpu import compiling
@@ -46,6 +47,26 @@ def test_molecules_of_training_are_counted_however_they_are_spelled(classes: Mod
     assert overlap["without"]["metrics"] == pytest.approx(alone["metrics"], nan_ok=True)
     assert alone["overlap"] == {"train": 0, "validation": 0, "exact": True}
     assert evaluate_on(replace(classes, seen=None), str(path), targets=["kind"])[1]["overlap"] is None
+
+
+def test_rows_without_a_finite_prediction_are_counted(
+    classes: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = table(tmp_path / "t.csv", "alcohol", "amine", "alcohol")
+    predicted, rows = classes.fitted.predict, [0]
+
+    def overflowed(graphs: Any) -> Any:
+        found = predicted(graphs)
+        found[:, rows] = np.nan
+        return found
+
+    monkeypatch.setattr(classes.fitted, "predict", overflowed)
+    found = evaluate_on(classes, path, targets=["kind"])[1]
+    assert (found["rows"], found["not_finite"]) == (2, 1)
+    assert np.isfinite(found["metrics"]["accuracy"])
+    rows[:] = range(3)
+    with pytest.raises(DataError, match="finite"):
+        evaluate_on(classes, path, targets=["kind"])
 
 
 def test_kernels_that_are_compiled_are_said(classes: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,6 +73,13 @@ def test_evaluation_finds_the_columns_too(run: Path, tmp_path: Path) -> None:
     assert found["metrics"]["mae"] == pytest.approx(sum(away) / 3, rel=1e-5)
 
 
+def test_a_few_integers_are_numbers_to_a_model_of_numbers(run: Path, tmp_path: Path) -> None:
+    graphs = [path_graph("aab" + "c" * (i % 2), target=[100, 200, 300][i % 3]) for i in range(12)]
+    data, found = evaluate_on(load(run), str(write(tmp_path / "new.jsonl", *graphs)))
+    assert data.task == "regression"
+    assert found["metrics"]["mae"] > 150  # not of the numbers of three classes
+
+
 def test_a_pipe_of_graphs(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(path_graph("ab")).encode())))
     predict_file(run, "-", "-", ONE)

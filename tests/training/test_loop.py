@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -257,8 +259,29 @@ def test_tensorboard_and_the_bar_are_written_when_asked_for(tmp_path: Path, caps
     train(
         network(task, r), task, examples, r, execution=Execution(folder=tmp_path / "b", tensorboard=True, verbose=True)
     )
-    assert list((tmp_path / "b").glob("events.*"))
     assert "validation" in capsys.readouterr().err
+    reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    log = reading.EventAccumulator(str(tmp_path / "b")).Reload()
+    with (tmp_path / "b" / "history.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert [e.step for e in log.Scalars("train_loss")] == [1]
+    assert log.Scalars("train_loss")[0].value == pytest.approx(float(row["train_loss"]))
+
+
+def test_a_full_disk_under_a_tensorboard_log_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    writing = pytest.importorskip("tensorboard.summary.writer.record_writer")
+
+    def full(*content: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(writing.RecordWriter, "write", full)
+    task, examples = problem()
+    r = small(epochs=1)
+    with pytest.raises(FileError, match=r"events\."):
+        train(network(task, r), task, examples, r, execution=Execution(folder=tmp_path, tensorboard=True))
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_first_checkpoint_comes_early_and_a_resumed_run_says_where_it_continues(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ for _verb in _VERBS:
 for _place, _name in enumerate(name for name in app if not name.startswith("-")):
     app[_name].sort_key = _place  # the order of the help
 
+_LONGEST = 300  # characters of a word in an error, which may be a molecule as long as a command line
+
 _RENAMED = {  # flags of 0.1, accepted for one more release
     "data": {"--out": "--output"},
     "embed": {"--threads": "--processes"},
@@ -115,5 +117,6 @@ def _failed(error: Exception, words: Sequence[str]) -> int:
     else:
         text = f"{type(error).__name__}: {error}; this is an internal error: run with --debug and report it"
         code = 3
-    say(f"ccn: {printable(' '.join(text.split()))}", logging.ERROR)
+    text = " ".join(word if len(word) <= _LONGEST else f"{word[:_LONGEST]}.." for word in text.split())
+    say(f"ccn: {printable(text)}", logging.ERROR)
     return code

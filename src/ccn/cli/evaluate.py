@@ -39,6 +39,7 @@ def evaluate(
     from ccn.learning.model_file import load
     from ccn.progress import progress
     from ccn.reports.summary import metrics_rows, overlap_text
+    from ccn.runs.answers import NOT_FINITE
     from ccn.runs.evaluate import evaluate_on
     from ccn.training.execution import torch_device, torch_threads
 
@@ -60,5 +61,7 @@ def evaluate(
     table(
         f"{model} on {data.name}, {found['rows']:,} rows", *metrics_rows({"": found["metrics"]}, {"": found["overlap"]})
     )
+    if "not_finite" in found:
+        print(f"{found['not_finite']:,} more rows do not count: {NOT_FINITE.format('prediction')}.")
     print(overlap_text(found["overlap"], found["rows"]))
     coverage(found["interval"])

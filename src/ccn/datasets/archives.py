@@ -6,6 +6,7 @@ import gzip
 import io
 import zipfile
 import zlib
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, BinaryIO
 
@@ -108,5 +109,7 @@ def read_zip(path: Path, suffix: str = "", *, always: int = ALWAYS, ratio: int =
                     raise _bomb(path, limit)
                 out[entry.filename] = content
             return out
-    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except DataError:
+        raise
+    except (OSError, zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError, ValueError) as error:
         raise DataError(f"{path}: cannot be read as a zip ({error})") from None

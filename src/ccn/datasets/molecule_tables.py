@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from ccn.datasets.molecules import convert_all
 from ccn.datasets.tables import (
     Row,
     Table,
+    blank_words,
     find_column,
     has_decimal_commas,
     is_missing,
@@ -62,7 +63,7 @@ class Schema:
 
     Attributes:
         extra: columns of numbers that are read as features of the molecule as a whole.
-        words: the targets whose cells are words, which can only be classes.
+        words: the targets whose cells are words, which can only be classes, and what means a missing value there.
         decimal_commas: the columns of numbers with a decimal comma.
         censored: cells of targets such as >10 are bounds; they are not where targets are classes.
     """
@@ -74,7 +75,7 @@ class Schema:
     split: str | None = None
     id: str | None = None
     extra: tuple[str, ...] = ()
-    words: frozenset[str] = field(default=frozenset())
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
     decimal_commas: frozenset[str] = field(default=frozenset())
     censored: bool = True
 
@@ -143,7 +144,9 @@ def find_schema(
         free = (name for name in table.columns if name not in taken and name not in targets)
         identifier = next((name for name in free if _is_id(name)), None)
     censored = task != "classification"
-    words = frozenset(name for name in targets if name in cells and not _numeric(cells[name], censored))
+    words = {
+        name: blank_words(cells[name]) for name in targets if name in cells and not _numeric(cells[name], censored)
+    }
     commas = frozenset(name for name in (*targets, *extra, weight) if name in cells and has_decimal_commas(cells[name]))
     return Schema(smiles, targets, weight, group, split, identifier, extra, words, commas, censored)
 
@@ -195,7 +198,8 @@ def _numeric(column: Sequence[str], censored: bool = True) -> bool:
 
 def _counts_rows(column: Sequence[str]) -> bool:
     """Whether the cells are consecutive integers."""
-    values = [int(c) if c.strip().isdecimal() and len(c) < 20 else None for c in column]
+    cells = [c.strip() for c in column]  # also of control characters, which int() does not pass over
+    values = [int(c) if c.isdecimal() and len(c) < 20 else None for c in cells]
     return len(values) > 2 and all(a is not None and b == a + 1 for a, b in itertools.pairwise(values))
 
 
@@ -208,7 +212,9 @@ def _target_columns(cells: dict[str, Sequence[str]]) -> tuple[str, ...]:
         return tuple(name for name in numbers if not _counts_rows(candidates[name])) or tuple(numbers)
 
     def few(column: Sequence[str]) -> bool:
-        return 2 <= len({c.strip() for c in column if not is_missing(c)}) <= min(_FEW, len(column) // 2)
+        blank = blank_words(column)
+        words = {word for c in column if (word := c.strip()).lower() not in blank}
+        return 2 <= len(words) <= min(_FEW, len(column) // 2)
 
     classes = tuple(name for name, column in candidates.items() if few(column))
     return classes if len(classes) == 1 else ()
@@ -300,8 +306,12 @@ def dataset_of_molecules(
     values, task, classes = encode_targets(columns, schema.targets, len(good), task, str(table.path), censored)
     carried = dict(zip(_carried(schema), zip(*(row.carried for row in good), strict=True), strict=True))
     weights = carried.pop("weights", None)
+    none = [
+        n for n, column in zip(schema.targets, columns, strict=True) if "none" in {str(v).lower() for v in column if v}
+    ]
     notes = [table.note] if table.note else []
     notes += [f"decimal commas read in {', '.join(sorted(schema.decimal_commas))}"] if schema.decimal_commas else []
+    notes += [f"none is a class in {', '.join(none)}"] if none else []
     bounded = ", ".join(f"{name} {censored[name]:,}" for name in schema.targets if censored[name])
     notes += [f"censored: {bounded}"] if bounded else []
     notes += [f"standardise {standardise}"] if standardise else []
@@ -406,9 +416,10 @@ def _targets(row: int, cells: Sequence[str], schema: Schema) -> tuple[list[Any],
     out: list[Any] = []
     wrong = []
     for name, cell in zip(schema.targets, cells, strict=True):
-        if is_missing(cell):
+        blank = schema.words.get(name)
+        if is_missing(cell) if blank is None else cell.strip().lower() in blank:
             out.append(None)
-        elif name in schema.words:
+        elif blank is not None:
             out.append(cell.strip())
         else:
             out.append(schema.target(name, cell))

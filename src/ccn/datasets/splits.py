@@ -157,8 +157,12 @@ def stratified_split(
     return _split(_strata(None, labels), fractions, seed, groups)
 
 
-def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = None) -> Split:
+def split_by_column(
+    values: Iterable[Any], *, groups: Iterable[Any] | None = None, rows: ArrayLike | None = None
+) -> Split:
     """From a column that says ``train``, ``validation`` (``valid``, ``val``) or ``test`` in each row.
+
+    Errors name rows by their numbers in ``rows``, by default from 0.
 
     Example:
         >>> split_by_column(["train", "Test", "val", "train"])
@@ -166,16 +170,20 @@ def split_by_column(values: Iterable[Any], *, groups: Iterable[Any] | None = Non
     """
     texts = [str(v).strip() for v in values]
     part = np.array([_SPELLINGS.get(text.lower(), -1) for text in texts], dtype=np.int64)
+    numbers = np.asarray(range(len(texts)) if rows is None else rows)
     if (bad := np.flatnonzero(part < 0)).size:
-        raise ConfigurationError(f"split column: row {bad[0]} says {texts[bad[0]]!r}; write train, validation or test")
+        raise ConfigurationError(
+            f"split column: row {numbers[bad[0]]} says {texts[bad[0]]!r}; write train, validation or test"
+        )
     if groups is not None:
         first: dict[int, int] = {}
         for row, group in enumerate(groups_of(groups).tolist()):
             other = first.setdefault(group, row)
             if part[other] != part[row]:
                 raise ConfigurationError(
-                    f"split column: rows {other} and {row} are the same molecule or group, but one is for "
-                    f"{PARTS[part[other]]}, one for {PARTS[part[row]]}; make them agree or pass duplicates='ignore'"
+                    f"split column: rows {numbers[other]} and {numbers[row]} are the same molecule or group, but one "
+                    f"is for {PARTS[part[other]]}, one for {PARTS[part[row]]}; make them agree or pass "
+                    "duplicates='ignore'"
                 )
     return Split.of(part)
 
@@ -235,6 +243,7 @@ def make_splits(
     column: Iterable[Any] | None = None,
     groups: Iterable[Any] | None = None,
     duplicates: Literal["together", "ignore"] | None = None,
+    rows: ArrayLike | None = None,
     folds: int | None = None,
 ) -> list[Split]:
     """Splits by the name of their kind, for command lines and estimators.
@@ -253,6 +262,7 @@ def make_splits(
         duplicates: keep rows of one molecule ``together``, regardless of spelling, or ``ignore`` duplicates. By default
             they are kept together where the split is drawn, and a column is taken as it is; with ``together``, a column
             that divides a molecule is an error.
+        rows: the numbers by which errors name the rows; by default from 0.
         folds: so many of them by this kind of split, random, stratified or scaffold, in place of one split; each has a
             test part and the rest.
 
@@ -277,7 +287,7 @@ def make_splits(
         return k_fold(n, folds, seed, labels=classes, groups=together, validation=False)
     ten = 10 if count is None else count
     if kind == "column":
-        return [split_by_column(_needed(kind, "column", column), groups=together)]
+        return [split_by_column(_needed(kind, "column", column), groups=together, rows=rows)]
     if kind == "folds":
         return k_fold(n, ten, seed, labels=labels, groups=together)
     if kind == "paper":

@@ -31,6 +31,7 @@ __all__ = [
     "Chunk",
     "Row",
     "Table",
+    "blank_words",
     "find_column",
     "has_decimal_commas",
     "is_missing",
@@ -48,6 +49,7 @@ TABLE_SUFFIXES = (*DELIMITED, *SMILES_FILES, *SHEET_SUFFIXES, ".parquet", ".pq",
 
 _DELIMITERS = ",\t;|"
 _MISSING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "-", "?"})
+_BLANK_WORDS = _MISSING - {"none", "-"}  # which are grades of severity, and the opposite of +, among words
 _LONGEST_LINE = 1 << 26  # characters, also of the lines that a quoted cell joins
 _MOST_LINES = 10_000  # that a quoted cell joins
 _MINUS = "\u2212"
@@ -107,6 +109,18 @@ def name_of(path: str | Path) -> str:
 def is_missing(cell: str) -> bool:
     """Whether a cell means a missing value."""
     return cell.strip().lower() in _MISSING
+
+
+def blank_words(words: Iterable[str]) -> frozenset[str]:
+    """The cells, in lower case, that mean a missing value in a column of these words.
+
+    There ``none`` is a word like others, as ``-`` is where ``+`` occurs.
+
+    Example:
+        >>> [cell in blank_words(["mild", "none"]) for cell in ("none", "-", "na")]
+        [False, True, True]
+    """
+    return _BLANK_WORDS if any(word.strip() == "+" for word in words) else _BLANK_WORDS | {"-"}
 
 
 def number(cell: str, decimal_comma: bool = False) -> float | None:

@@ -30,8 +30,9 @@ __all__ = ["reference", "scales"]
 def reference(levels: int) -> tuple[Batch, Composition]:
     """The reference graph and its scheme of so many levels, with the root."""
     edges = [(i, (i + 1) % 14) for i in range(14)] + [(i, (i + 5) % 14) for i in range(0, 14, 2)]
-    b = batch([Graph(edges, n=14)])
-    return b, composition(b, Neighbourhoods(), levels, root=True)
+    with torch.device("cpu"):  # also where networks are made on another device
+        b = batch([Graph(edges, n=14)])
+        return b, composition(b, Neighbourhoods(), levels, root=True)
 
 
 @lru_cache(maxsize=256)
@@ -48,9 +49,10 @@ def scales(
     at = scheme.root if root else scheme.levels[level - 1]
     assert at is not None
     at = replace(at, free=at.stacked, cached=Cache())
-    matrices = Matrices(b, [Closed() if c.self_loops else Weights() for c in classes], torch.float32)
-    ones = torch.ones(at.below.rows(order), 1)
-    with torch.no_grad(), using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
+    # The torch form compiles nothing; sums of ones are exact in any form.
+    with torch.device("cpu"), torch.no_grad(), using_backend("torch"):
+        matrices = Matrices(b, [Closed() if c.self_loops else Weights() for c in classes], torch.float32)
+        ones = torch.ones(at.below.rows(order), 1)
         if any(is_dense(c) for c in maps):
             q = dense_maps(ones, maps, order, order_out, at, matrices)[..., 0]
         else:

@@ -94,7 +94,8 @@ class Readout:
         """For each column its value for activations of all ones on the reference graph, in the mean over rows."""
         b, scheme = reference(max(1, len(self.orders) - 1))
         linear, out = replace(self, nonlinearity=torch.positive), list[float]()
-        with using_backend("torch"):  # which compiles nothing; sums of ones are exact in any form
+        # The torch form compiles nothing; sums of ones are exact in any form.
+        with torch.device("cpu"), using_backend("torch"):
             for level in self.chosen:
                 nodes, k = scheme.nodes(level), self.orders[level]
                 ones = Activation(torch.ones(nodes.rows(k), 1), nodes, k)

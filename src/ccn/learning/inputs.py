@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -344,4 +345,6 @@ def read(
 
 
 def _call(row: Any) -> str:
+    if row is None or (isinstance(row, float) and math.isnan(row)):  # as pandas has blank cells
+        return "missing"
     return "a SMILES string" if isinstance(row, str) else f"of type {type(row).__name__}"

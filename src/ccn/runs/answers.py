@@ -20,10 +20,10 @@ from ccn.learning.model import LEVEL, Model, Prediction
 from ccn.learning.model_file import with_measured, with_measured_at_hand
 from ccn.learning.task import Floats
 
-__all__ = ["REASON", "Question", "cells", "columns", "faults"]
+__all__ = ["NOT_FINITE", "REASON", "Question", "cells", "columns", "faults"]
 
 REASON = "reason"  # the column that says why a row has no answer
-_NOT_FINITE = "the {} is not a finite number: features of this row, or weights of the model, are too large or NaN"
+NOT_FINITE = "the {} is not a finite number: features of this row, or weights of the model, are too large or NaN"
 
 
 def columns(model: Model, interval: float | None = None) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ def cells(model: Model, predicted: Prediction, interval: float | None = None) ->
 
 def faults(values: Floats, what: str = "prediction") -> list[str]:
     """For each row of numbers why it is not an answer, or an empty string."""
-    return ["" if finite else _NOT_FINITE.format(what) for finite in np.atleast_1d(np.isfinite(values).all(axis=1))]
+    return ["" if finite else NOT_FINITE.format(what) for finite in np.atleast_1d(np.isfinite(values).all(axis=1))]
 
 
 def _cells(model: Model, predicted: Prediction, interval: float | None) -> list[list[str]]:

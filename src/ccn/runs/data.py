@@ -189,6 +189,7 @@ def _drawn(data: Dataset, config: Config, **how: Any) -> list[Split]:
         molecules=data.smiles,
         canonical=data.canonical,
         column=data.splits,
+        rows=data.rows,
         groups=None if config.data.group_column is None else data.groups,
         duplicates=s.duplicates,
         **how,

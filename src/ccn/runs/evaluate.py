@@ -11,10 +11,12 @@ from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets import Dataset, options_of
 from ccn.engine.cpu.compiling import when_compiling
 from ccn.errors import ConfigurationError, DataError
+from ccn.graphs.ragged import Ragged
 from ccn.learning.examples import labelled
 from ccn.learning.model import LEVEL, Model
 from ccn.learning.targets import class_numbers, read_as
 from ccn.progress import log
+from ccn.runs.answers import NOT_FINITE
 from ccn.runs.data import read_source
 
 __all__ = ["evaluate_on"]
@@ -33,7 +35,8 @@ def evaluate_on(
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set, and on it the number of rows, the metrics, the coverage of the intervals, and the overlap with the
     molecules that the model was made with (:meth:`Model.overlap`). ``censored`` rows, if any, have no exact value in
-    some target and do not count there. ``say`` is called with a line that says what takes time besides.
+    some target and do not count there; ``not_finite`` rows, whose prediction is not, count nowhere. ``say`` is called
+    with a line that says what takes time besides.
     """
     names = tuple(targets or model.task.targets)
     if len(names) != len(model.task.targets):
@@ -45,7 +48,7 @@ def evaluate_on(
         raise ConfigurationError(f"{source}: a table of molecules, but the model was trained on graphs")
     how: dict[str, Any] = {"smiles_column": smiles_column, "sheet": sheet, "standardise": inputs.standardise}
     how["extra_columns"] = inputs.columns or None
-    if "target_columns" in options:
+    if "task" in options:
         how["task"] = "regression" if model.task.kind == "regression" else "classification"
     if "max_atoms" in options and inputs.max_atoms != MAX_ATOMS:
         how["max_atoms"] = inputs.max_atoms
@@ -58,6 +61,13 @@ def evaluate_on(
         raise DataError(f"{source}: no row has a value of {', '.join(names)} to compare with")
     with when_compiling(lambda: say("compiling kernels (once)")):
         predicted = model.predict(model.inputs.read(data).select(rows))
+    finite = answered = np.asarray(np.isfinite(predicted.mean).all(axis=1))
+    if isinstance(known, Ragged):  # a graph counts if all its vertices or edges have an answer
+        finite = ~known.select(rows).any(~answered)
+        answered = np.repeat(finite, known.counts[rows])
+    if not finite.any():
+        raise DataError(f"{source}: no row can be compared: {NOT_FINITE.format('prediction')}")
+    rows, predicted = rows[finite], predicted.select(answered)
     canonical = data.canonical if data.per == "graph" else None
     molecules, known = None if canonical is None else canonical.select(rows), known[rows]
     return data, {
@@ -65,6 +75,7 @@ def evaluate_on(
         "metrics": model.metrics(known, predicted),
         "interval": model.coverage(known, predicted, level),
         "overlap": model.overlap(molecules, known, predicted, level),
+        **({} if finite.all() else {"not_finite": int((~finite).sum())}),
         **({} if data.bounds is None else {"censored": int(labelled(data.bounds[..., 0]).sum())}),
     }
 
@@ -72,6 +83,8 @@ def evaluate_on(
 def _known(model: Model, data: Dataset) -> Any:
     """The targets, with classes numbered as in the model."""
     if model.task.kind == "regression":
+        if data.task == "classification":
+            raise DataError(f"{data.name}: its targets are classes, but the model predicts numbers")
         return data.targets
     classes = model.task.classes
     for c, number in zip(data.classes, class_numbers(data.classes, classes), strict=True):

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -165,24 +168,42 @@ def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
 
 
 def need_tensorboard() -> Any:
-    """TensorBoard's writer, or an error that says how to install it."""
+    """The module that makes summaries for TensorBoard, or an error that says how to install it."""
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        from torch.utils.tensorboard import summary
     except ImportError:
         raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
-    return SummaryWriter
+    return summary
 
 
 @contextmanager
 def tensorboard(folder: Path | None) -> Iterator[Any]:
-    """A function that writes a row of the history to TensorBoard; without a folder it does nothing."""
+    """A function that writes a row of the history to TensorBoard; without a folder it does nothing.
+
+    Records are written here and not by TensorBoard's own thread, which shows a traceback where the disk is full.
+    """
     if folder is None:
         yield lambda row: None
         return
-    with need_tensorboard()(str(folder)) as writer:
+    summary = need_tensorboard()
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.summary.writer.record_writer import RecordWriter
 
-        def log(row: Mapping[str, float]) -> None:
-            for name, value in row.items():
-                writer.add_scalar(name, value, int(row["epoch"]))
+    path = folder / f"events.out.tfevents.{time.time():.0f}.{socket.gethostname()}.{os.getpid()}"
 
-        yield log
+    def write(*events: Any) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                records = RecordWriter(file)
+                for event in events:
+                    records.write(event.SerializeToString())
+        except OSError as error:
+            raise FileError(f"{path}: cannot be written ({error.strerror or error}); free space") from error
+
+    def log(row: Mapping[str, float]) -> None:
+        about: Any = {"wall_time": time.time(), "step": int(row["epoch"])}
+        write(*(Event(summary=summary.scalar(name, value), **about) for name, value in row.items()))
+
+    write(Event(wall_time=time.time(), file_version="brain.Event:2"))
+    yield log
