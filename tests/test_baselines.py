@@ -27,7 +27,7 @@ QUICK: dict[str, dict[str, Any]] = {
     **{
         m: {"settings": {"epochs": 1, "channels": 2, "hidden": 4}}
         for m in METHODS
-        if m in ("ccn", "ccn-1") or (m.startswith("ccn-2") and m != "ccn-2-kernel")
+        if m in ("ccn", "ccn-1", "ccn-1-default") or (m.startswith("ccn-2") and m != "ccn-2-kernel")
     },
     # Order 3 with the edge features of molecules plans thousands of contractions.
     "ccn-3-default": {"settings": {"epochs": 1, "channels": 2, "hidden": 4, "edge_features": False, "levels": 1}},

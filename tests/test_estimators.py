@@ -294,7 +294,7 @@ def test_pickles_and_files_predict_the_same(tmp_path: Path) -> None:
     [
         (["CC", "C1CC", "CO"], [1, 2, 3], r"row 1 \('C1CC'\)"),
         (["CC", "CO", "C(C)(C)(C)(C)C"], [1, 2, 3], "row 2 "),
-        ([Chem.MolFromSmiles("C"), None], [1, 2], "row 1 .*NoneType, row 0 .*Mol"),
+        ([Chem.MolFromSmiles("C"), None], [1, 2], "row 1 .*missing, row 0 .*Mol"),
         (["CC", 5], [1, 2], "row 1 .*int, row 0 "),
         ("CCO", [1], "str"),
         ([], [], "rows"),

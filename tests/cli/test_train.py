@@ -287,7 +287,7 @@ def test_a_molecule_in_two_parts_is_said_and_left_out_of_a_second_score(
     with pytest.raises(SystemExit) as ended:
         main(list(map(str, [*words, "-o", tmp_path / "other", "--duplicates", "together"])))
     assert ended.value.code == 1
-    assert "rows 0 and 21" in capsys.readouterr().err
+    assert "rows 1 and 22" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

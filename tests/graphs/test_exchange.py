@@ -1,6 +1,5 @@
 """Graphs from and to arrays, NetworkX, PyG and RDKit."""
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from rdkit import Chem
 import ccn
 from ccn import Graph
 from ccn.chemistry.properties import BOND_ORDERS, ELEMENTS
-from ccn.errors import DependencyError, GraphError
+from ccn.errors import GraphError
 from ccn.graphs import exchange as interop
 from ccn.testing import random_graph
 
@@ -266,12 +265,6 @@ def test_a_smiles_that_cannot_be_read_is_an_error(smiles: str) -> None:
 def test_what_is_no_molecule_is_an_error(mol: Any) -> None:
     with pytest.raises(GraphError, match=f"^graph x7: .*{type(mol).__name__}"):
         Graph.from_rdkit(mol, name="x7")
-
-
-def test_without_rdkit_a_smiles_is_an_error_that_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rdkit", None)
-    with pytest.raises(DependencyError, match="rdkit"):
-        Graph.from_smiles("CC")
 
 
 def test_one_bare_object_of_any_kind_is_a_batch_of_one(pyg: Any) -> None:
