@@ -284,13 +284,17 @@ class CCN(nn.Module):
     @untraced
     def structure(self, b: Batch) -> tuple[Composition, Matrices]:
         """The packed scheme of a batch and its channels of A."""
-        scheme = self._composition(b)
-        self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
-        for number, level in enumerate(scheme.levels):
-            if level.cut is not None:  # what is restricted stands beside what it is of
-                kind = [self.orders[number]], [self.channels[number]]
-                check_memory([level.below.size], *kind, self.embedding.weight.dtype, b.device, first=number)
-        return scheme, Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
+        scheme, dtype = self._composition(b), self.embedding.weight.dtype
+
+        def check() -> None:
+            self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
+            for number, level in enumerate(scheme.levels):
+                if level.cut is not None:  # what is restricted stands beside what it is of
+                    kind = [self.orders[number]], [self.channels[number]]
+                    check_memory([level.below.size], *kind, dtype, b.device, first=number)
+
+        scheme.leaves.cached(("fits", tuple(self.orders), tuple(self.channels), dtype), check)
+        return scheme, Matrices(b, self.adjacency_channels, dtype)
 
     def _composition(self, b: Batch) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
