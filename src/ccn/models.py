@@ -301,7 +301,9 @@ class CCN(nn.Module):
         if self.root is not None and any(c.source in ("TA", "UA") for c in self.root.contractions):
             self._check_root(b)
         scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b), self.root is not None)
-        warn_of_work(scheme.levels, self.orders, any(c.source == "own" for a in self.layers for c in a.contractions))
+        own = any(c.source == "own" for a in self.layers for c in a.contractions)
+        key = "work", tuple(self.orders), own
+        scheme.leaves.cached(key, lambda: warn_of_work(scheme.levels, self.orders, own))
         return scheme
 
     def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:

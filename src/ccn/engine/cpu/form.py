@@ -24,7 +24,7 @@ from ccn.engine import torch_form
 from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.cpu import kernels, steps
 from ccn.engine.cpu.compiling import Structure, known
-from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Lengths, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, invariant_masks, program
 from ccn.engine.cpu.translating import Known
 from ccn.engine.cpu.workspace import workspace
@@ -105,13 +105,18 @@ def _quantities(plan: Plan, layout: Layout, level: Structure, values: Tensor) ->
     q = values.new_zeros(1 + sum(int(layout.quantity_rows[g, -1]) for g in orders))
     q[0] = 1
     live = torch.zeros(len(layout.matrix_of) * len(layout.size), dtype=torch.uint8)
-    steps.quantities(_program(plan), level, values.data_ptr(), q.data_ptr(), live.data_ptr(), _one(values))
+    steps.quantities(_program(plan), level, values.data_ptr(), q.data_ptr(), live.data_ptr(), _ONE[values.dtype])
     return values, q, live
 
 
-def _one(like: Tensor) -> Any:
-    """The number 1 of the kind of a tensor: kernels take from it what numbers they work on."""
-    return np.ones(1, like.numpy().dtype)[0]
+_ONE: dict[torch.dtype, Any] = {torch.float32: np.float32(1), torch.float64: np.float64(1)}
+"""The number 1 of each kind: kernels take from it what numbers they work on."""
+
+
+@lru_cache(maxsize=256)
+def _memory(lengths: Lengths, held: int, itemsize: int) -> Structure:
+    """Working memory at an address, as kernels read it."""
+    return Structure(work(lengths, held, itemsize))
 
 
 SHARES = 4  # for each thread: what one that is held up has not begun is taken by the others
@@ -152,7 +157,7 @@ class _Call:
 
     def run(self, kernel: Any, n: int, c: int, mixed: bool, *fixed: Any, per_share: Sequence[Tensor] = ()) -> None:
         """Run a kernel in threads on all graphs; tensors ``per_share`` have a row for each share of them."""
-        one = _one(self.prepared.values)
+        one = _ONE[self.prepared.values.dtype]
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
         lengths = work_lengths(self.program, self.layout, n, c, mixed)
@@ -160,7 +165,7 @@ class _Call:
         left = count()
 
         def take(thread: int) -> None:
-            memory = Structure(work(lengths, held[thread].data_ptr(), one.itemsize))
+            memory = _memory(lengths, held[thread].data_ptr(), one.itemsize)
             while (i := next(left)) < len(shares):
                 values = (*self.prepared[2:], *fixed, *(x[i] for x in per_share))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
@@ -297,7 +302,7 @@ def _read(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> No
     """The invariants by the compiled kernel, or back; what is written is zero before."""
     channels = f.shape[1]
     address = f.data_ptr(), result.data_ptr()
-    kernels.read(back, _known_masks(order), nodes.size, nodes.row_start(order), *address, channels, _one(f))
+    kernels.read(back, _known_masks(order), nodes.size, nodes.row_start(order), *address, channels, _ONE[f.dtype])
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:

@@ -18,7 +18,7 @@ from ccn.engine.plan import QUANTITY_ORDER
 from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes, Restriction
 
-__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Work", "build_layout", "work", "work_lengths"]
+__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Lengths", "Work", "build_layout", "work", "work_lengths"]
 
 CHUNK_ROWS = 1 << 18  # of a graph's children that are in working memory at a time, and up to one child more
 TWIN_ROWS = 4000  # that a node reads and writes on average, from where on twins are looked for
