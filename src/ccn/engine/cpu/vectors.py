@@ -234,7 +234,7 @@ def _totaller(lanes: int) -> Any:
     return step
 
 
-_total16, _total4 = _totaller(16), _totaller(4)
+_total16, _total8, _total4 = _totaller(16), _totaller(8), _totaller(4)
 
 
 @inlined
@@ -242,6 +242,8 @@ def total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float,
     """``to[i : i + n] += w * sum_x source[j + x jump : .. + n]`` for x < count."""
     if n == 16:
         _total16(to, i, source, j, jump, count, w)
+    elif n == 8:
+        _total8(to, i, source, j, jump, count, w)
     else:
         _total(to, i, source, j, jump, count, w, n)
 
@@ -305,31 +307,31 @@ def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one
             at += 1
 
 
-@emitted
-def _keep16(
-    builder: Any, to: Any, i: Any, source: Any, rows: Any, c: Any, sums: Any, j: Any, like: Any, flag: Any
-) -> None:
-    """:func:`keep` for 16 columns."""
-    vector = ir.VectorType(like.type, 16)
-    held, into = _variable(builder, vector), _pointer(builder, like.type, sums, j, 16)
-    builder.store(builder.load(into, align=_bytes(like)), held)
-    with _times(builder, rows) as row:
-        at = builder.add(i, builder.mul(row, c))
-        kept = _kept16(builder, to, at, source, like, flag)
-        builder.store(builder.fadd(builder.load(held), kept, flags=FUSED), held)
-    builder.store(builder.load(held), into, align=_bytes(like))
+def _keeper(lanes: int) -> Any:
+    """Some columns of :func:`keep`."""
+
+    @emitted
+    def step(
+        builder: Any, to: Any, i: Any, source: Any, rows: Any, c: Any, sums: Any, j: Any, like: Any, flag: Any
+    ) -> None:
+        held, into = _variable(builder, ir.VectorType(like.type, lanes)), _pointer(builder, like.type, sums, j, lanes)
+        builder.store(builder.load(into, align=_bytes(like)), held)
+        with _times(builder, rows) as row:
+            at = builder.add(i, builder.mul(row, c))
+            here = _pointer(builder, like.type, to, at, lanes)
+            a = builder.load(here, align=_bytes(like))
+            b = builder.load(_pointer(builder, flag.type, source, at, lanes), align=_bytes(flag))
+            zero = ir.Constant(b.type, [0] * lanes)
+            compare = builder.icmp_unsigned if isinstance(flag.type, ir.IntType) else builder.fcmp_ordered
+            kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * lanes))
+            builder.store(kept, here, align=_bytes(like))
+            builder.store(builder.fadd(builder.load(held), kept, flags=FUSED), held)
+        builder.store(builder.load(held), into, align=_bytes(like))
+
+    return step
 
 
-def _kept16(builder: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> Any:
-    """``to[i : i + 16]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
-    into = _pointer(builder, like.type, to, i, 16)
-    a = builder.load(into, align=_bytes(like))
-    b = builder.load(_pointer(builder, flag.type, source, i, 16), align=_bytes(flag))
-    zero = ir.Constant(b.type, [0] * 16)
-    compare = builder.icmp_unsigned if isinstance(flag.type, ir.IntType) else builder.fcmp_ordered
-    kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * 16))
-    builder.store(kept, into, align=_bytes(like))
-    return kept
+_keep16, _keep8 = _keeper(16), _keeper(8)
 
 
 @compiled
@@ -339,6 +341,9 @@ def keep(to: int, source: int, rows: int, c: int, sums: int, one: float, flag: f
     while at + 16 <= c:
         _keep16(to, at, source, rows, c, sums, at, one, flag)
         at += 16
+    while at + 8 <= c:
+        _keep8(to, at, source, rows, c, sums, at, one, flag)
+        at += 8
     while at < c:
         for i in range(at, at + rows * c, c):
             if get(source, i, flag) > flag - flag:
