@@ -283,12 +283,16 @@ class CCN(nn.Module):
     @untraced
     def structure(self, b: Batch) -> tuple[Composition, Matrices]:
         """The packed scheme of a batch and its channels of A."""
-        scheme = self._composition(b)
-        self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
-        for number, level in enumerate(scheme.levels):
-            if level.cut is not None:  # what is restricted stands beside what it is of
-                kind = [self.orders[number]], [self.channels[number]]
-                check_memory([level.below.size], *kind, self.embedding.weight.dtype, b.device, first=number)
+        scheme, dtype = self._composition(b), self.embedding.weight.dtype
+
+        def check() -> None:
+            self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
+            for number, level in enumerate(scheme.levels):
+                if level.cut is not None:  # what is restricted stands beside what it is of
+                    kind = [self.orders[number]], [self.channels[number]]
+                    check_memory([level.below.size], *kind, dtype, b.device, first=number)
+
+        scheme.leaves.cached(("fits", tuple(self.orders), tuple(self.channels), dtype), check)
         return scheme, self._matrices(b)
 
     def _matrices(self, b: Batch) -> Matrices:
@@ -299,7 +303,9 @@ class CCN(nn.Module):
         if self.root is not None and any(c.source in ("TA", "UA") for c in self.root.contractions):
             self._check_root(b)
         scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b), self.root is not None)
-        warn_of_work(scheme.levels, self.orders, any(c.source == "own" for a in self.layers for c in a.contractions))
+        own = any(c.source == "own" for a in self.layers for c in a.contractions)
+        key = "work", tuple(self.orders), own
+        scheme.leaves.cached(key, lambda: warn_of_work(scheme.levels, self.orders, own))
         return scheme
 
     def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:

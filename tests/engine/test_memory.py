@@ -58,6 +58,23 @@ def test_what_parents_hold_of_children_counts_too(monkeypatch: pytest.MonkeyPatc
     assert torch.isfinite(plain([graph])).all()
 
 
+def test_memory_is_asked_for_once_for_a_batch_and_a_kind_of_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[torch.device] = []
+
+    def available(device: torch.device) -> int:
+        asked.append(device)
+        return 10**12
+
+    monkeypatch.setattr(memory, "available_bytes", available)
+    b, net = ccn.batch([_star(4)]), ccn.CCN(1, channels=2)
+    net(b)
+    before = len(asked)
+    net(b)
+    assert len(asked) == before
+    ccn.CCN(1, channels=4)(b)
+    assert len(asked) > before
+
+
 @pytest.mark.parametrize("scheme", [Neighbourhoods(levels=3, max_part=4), Balls((0, 1, 3), max_part=5)])
 def test_a_capped_part_stops_growing_whatever_the_numbering(scheme: Neighbourhoods | Balls) -> None:
     graph = ccn.Graph(list(nx.barbell_graph(4, 3).edges), n=11)

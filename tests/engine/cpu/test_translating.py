@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from ccn.engine.cpu import compiling
-from ccn.engine.cpu.compiling import compiled, inlined, woven
+from ccn.engine.cpu.compiling import compiled, inlined, known, shared, woven
+from ccn.engine.cpu.vectors import get, put
 
 FOUR, SOME = 4, (7, 11, 13)
 
@@ -145,8 +146,87 @@ def test_functions_of_floating_point_numbers(kind: type) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5 if kind is np.float32 else 1e-13)
 
 
+class _Table(NamedTuple):
+    rows: Any
+    depth: int
+
+
+class _Held(NamedTuple):
+    each: list[int]
+    step: int
+
+
+def _larger(table: _Table, than: int) -> list[int]:
+    return [int(i) for i in np.flatnonzero(table.rows[:, 0] > than)]
+
+
+@woven
+def _nested(table: _Table, depth: int, of: _Held, x: Any, out: Any) -> None:
+    if depth > 0:
+        for i in range(len(x)):
+            if x[i] >= 0:
+                _nested(table, depth - 1, _Held([a + of.step * x[i] for a in of.each], of.step), x, out)
+    else:
+        for i in range(len(of.each)):
+            out[i] += of.each[i]
+
+
+def _partly_known(table: _Table, scale: int, x: Any, out: Any) -> None:
+    chosen = _larger(table, 1)
+    if len(chosen) > 100:
+        out[0] = undefined  # type: ignore[name-defined]  # noqa: F821  # what is not taken is not translated
+    for k in range(len(table.rows)):
+        if k == 1:
+            continue
+        if x[k] > 100:
+            break
+        out[table.rows[k, 1]] += table.rows[k, 0] * scale if table.rows[k, 1] != 4 and scale > 1 else x[k]
+    several = [*[x[0] + i for i in chosen], scale][1:]
+    _nested(table, table.depth, _Held(several, scale), x, out)
+    out[7] = 1 if scale in (2, 3) and x[0] > 0 else 2
+    out[8] = several[-1] + len(several) + (-scale if not table.depth else scale)
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_what_is_known_is_worked_out_when_code_is_made(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _Table(np.array([[1, 5], [9, 6], [2, 4], [7, 5], [3, 6]]), depth)
+    run, results = compiled(_partly_known), []
+    for scale in (1, 3):
+        for x in ([3, -2, 1, 101, 4], [0, 1, 2, 3, -4]):
+            found, expected = np.zeros(12, np.int64), np.zeros(12, np.int64)
+            run(known(table), known(scale), np.array(x), found)
+            with monkeypatch.context() as plain:
+                plain.setitem(globals(), "_nested", _nested.python)
+                _partly_known(table, scale, np.array(x), expected)
+            np.testing.assert_array_equal(found, expected)
+            results.append(found.tolist())
+    assert len(run.made) == 2  # one for each scale
+    assert results[0] != results[2]
+
+
+@shared
+def _apart(out: int, n: int, more: bool, w: float) -> None:
+    for i in range(n):
+        put(out, i, get(out, i, w) + (w if more else w + w))
+
+
+def _calls_apart(x: Any, out: int, w: float) -> None:
+    _apart(out, len(x), x[0] > 0, w)
+    _apart(out, 1, True, w)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_shared_function_is_code_of_its_own_that_is_found_again(kind: type, tmp_path: Path) -> None:
+    _apart.linked.clear()
+    for _ in range(2):  # made, and read from disk
+        out: Any = np.zeros(3, kind)
+        compiled(_calls_apart)(np.array([-1, 5]), out.ctypes.data, kind(1))
+        assert out.tolist() == [3, 2, 0]
+    assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == ["_apart", "_calls_apart"]
+
+
 def _lists(x: Any) -> None:
-    x[0] = [1][0] + sum(x)
+    x[0] = {1: 2}[1] + sum(x)
 
 
 def _unknown(x: Any) -> None:
@@ -178,7 +258,7 @@ def _returns(x: Any) -> int:
 
 @pytest.mark.parametrize(
     ("function", "fact"),
-    [(_lists, "List"), (_unknown, "undefined"), (_weaves, "return"), (_fraction, "integer"), (_returns, "_returns")],
+    [(_lists, "Dict"), (_unknown, "undefined"), (_weaves, "return"), (_fraction, "integer"), (_returns, "_returns")],
 )
 def test_what_is_not_translated_is_refused_with_its_place(function: Any, fact: str) -> None:
     with pytest.raises(NotImplementedError, match=fact):

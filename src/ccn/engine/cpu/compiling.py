@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 
-from ccn.engine.cpu.translating import BOOL, INT, Emitted, Function, Kind, Struct, array, entry, struct
+from ccn.engine.cpu.translating import BOOL, INT, Argument, Emitted, Function, Kind, Known, Struct, array, entry, struct
 from ccn.errors import FileError
 from ccn.files import cache_folder, private_folder, write_atomically
 
@@ -28,7 +29,9 @@ __all__ = [
     "inlined",
     "kept_kernels",
     "kernel_folder",
+    "known",
     "processor",
+    "shared",
     "when_compiling",
     "woven",
 ]
@@ -83,6 +86,8 @@ class Structure:
 
 def _described(value: Any) -> tuple[Kind, list[int]]:
     """The kind of a value and the integers that describe it."""
+    if type(value) is int:
+        return INT, [value]
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError(f"an array {value.shape} whose elements are not in the order of C")
@@ -106,16 +111,21 @@ _NUMBERS: dict[type, tuple[Kind, Callable[[Any], Any]]] = {
 class _Compiled(Function):
     """A function that Python can call too; code is made for each combination of kinds that it is called with."""
 
-    def __init__(self, python: Callable[..., Any]) -> None:
-        super().__init__(python)
-        self.made: dict[tuple[Kind, ...], Callable[..., None]] = {}
+    def __init__(self, python: Callable[..., Any], *, apart: bool = False) -> None:
+        super().__init__(python, apart=apart)
+        self.made: dict[tuple[Argument, ...], Callable[..., None]] = {}
+        self.linked: set[str] = set()
 
     def __call__(self, *given: Any) -> None:
-        kinds, words, held = [], [], []
+        kinds: list[Argument] = []
+        words, held = [], []
         for value in given:
             if type(value) in _NUMBERS:
                 kind, convert = _NUMBERS[type(value)]
                 words.append(convert(value))
+            elif type(value) is Known:
+                kinds.append(value)
+                continue
             else:
                 structure = value if isinstance(value, Structure) else Structure(value)
                 held.append(structure)
@@ -126,14 +136,45 @@ class _Compiled(Function):
         run = self.made.get(key)
         if run is None:
             with _making:
-                run = self.made.get(key) or _made(self, key)
+                run = self.made.get(key) or _callable(_made(self, key), key)
             self.made[key] = run
         run(*words)
+
+    def link(self, kind: np.dtype[Any], name: str) -> None:
+        """Let other code find this function, which is ``apart``, for numbers of such a kind under a name."""
+        if name not in self.linked:
+            kinds = {"bool": BOOL, "float": kind}
+            llvm.add_symbol(name, _made(self, tuple(kinds.get(of, INT) for of in self.parameters)))
+            self.linked.add(name)
+
+
+def _callable(address: int, kinds: tuple[Argument, ...]) -> Callable[..., None]:
+    """Code as a function of integers and floating-point numbers."""
+    types = {"f4": ctypes.c_float, "f8": ctypes.c_double}
+    given = [k for k in kinds if not isinstance(k, Known)]
+    taken = [types.get(k.str[1:], ctypes.c_int64) if isinstance(k, np.dtype) else ctypes.c_int64 for k in given]
+    return ctypes.CFUNCTYPE(None, *taken)(address)
+
+
+def known(value: Any) -> Known:
+    """A number, an array or a named tuple of these that code is made for."""
+
+    def text(of: Any) -> str:
+        if isinstance(of, tuple):
+            return f"({','.join(map(text, of))})"
+        return f"{of.shape}{of.tolist()}" if isinstance(of, np.ndarray) else repr(of)
+
+    return Known(value, hashlib.blake2b(text(value).encode(), digest_size=8).hexdigest())
 
 
 def compiled(f: Callable[..., Any]) -> Any:
     """Compile when first called, and keep the result on disk where that is possible; the compiler may inline it."""
     return _Compiled(f)
+
+
+def shared(f: Callable[..., Any]) -> Any:
+    """Compile it once for all that call it, and not with each of them: for what is large, of numbers alone."""
+    return _Compiled(f, apart=True)
 
 
 def inlined(f: Callable[..., Any]) -> Any:
@@ -151,7 +192,9 @@ def emitted(f: Callable[..., Any]) -> Any:
     return Emitted(f)
 
 
-def _signature(kind: Kind) -> str:
+def _signature(kind: Argument) -> str:
+    if isinstance(kind, Known):
+        return f"={kind.name}"
     if isinstance(kind, np.dtype):
         return kind.str
     if isinstance(kind, Struct):
@@ -159,8 +202,8 @@ def _signature(kind: Kind) -> str:
     return f"{kind.dtype.str}[{kind.axes}]"
 
 
-def _made(function: Function, kinds: tuple[Kind, ...]) -> Callable[..., None]:
-    """The code for such arguments, from disk or made now, as a function of integers and floating-point numbers."""
+def _made(function: Function, kinds: tuple[Argument, ...]) -> int:
+    """The address of the code for such arguments, from disk or made now."""
     source = Path(function.python.__code__.co_filename)
     digest = hashlib.blake2b(source.read_bytes() if source.exists() else b"", digest_size=8)
     digest.update(" ".join(map(_signature, kinds)).encode())
@@ -170,13 +213,11 @@ def _made(function: Function, kinds: tuple[Kind, ...]) -> Callable[..., None]:
     if not address:
         while _told:
             _told.pop()()
-        code = _object(function, kinds, name)
-        address = _loaded(code, name)
+        content = _object(function, kinds, name)
+        address = _loaded(content, name)
         with suppress(OSError, FileError):
-            write_atomically(path, hashlib.blake2b(code).digest() + code)
-    types = {"f4": ctypes.c_float, "f8": ctypes.c_double}
-    taken = [types.get(k.str[1:], ctypes.c_int64) if isinstance(k, np.dtype) else ctypes.c_int64 for k in kinds]
-    return ctypes.CFUNCTYPE(None, *taken)(address)
+            write_atomically(path, hashlib.blake2b(content).digest() + content)
+    return address
 
 
 def _kept(path: Path, name: str) -> int:
@@ -217,16 +258,20 @@ def _engine() -> Any:
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target())
 
 
-def _loaded(code: bytes, name: str) -> int:
-    """The address of a function, whose machine code becomes part of this process."""
+def _loaded(content: bytes, name: str) -> int:
+    """The address of a function, whose machine code becomes part of this process, as does what it calls."""
+    called, _, code = content.partition(b"\0")
+    for other in called.decode().split():
+        module, function, kind = other.split(":")
+        getattr(import_module(module), function).link(np.dtype(kind), other)
     engine = _engine()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return int(engine.get_function_address(name))
 
 
-def _object(function: Function, kinds: tuple[Kind, ...], name: str) -> bytes:
-    """The machine code of a function and all that it calls."""
+def _object(function: Function, kinds: tuple[Argument, ...], name: str) -> bytes:
+    """The names of functions apart that a function calls, and the machine code of it and of all else that it calls."""
     module, target = ir.Module(name), _target()
     module.triple, module.data_layout = llvm.get_process_triple(), str(target.target_data)
     entry(function, kinds, name, module)
@@ -236,5 +281,6 @@ def _object(function: Function, kinds: tuple[Kind, ...], name: str) -> bytes:
     options.loop_vectorization = options.loop_unrolling = True
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(parsed, builder)
+    called = " ".join(f.name for f in module.functions if f.is_declaration and ":" in f.name)
     code: bytes = target.emit_object(parsed)
-    return code
+    return called.encode() + b"\0" + code

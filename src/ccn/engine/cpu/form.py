@@ -23,10 +23,10 @@ from ccn.algebra.contractions import bell
 from ccn.engine import torch_form
 from ccn.engine.backend import Job, plain_tensors
 from ccn.engine.cpu import kernels, steps
-from ccn.engine.cpu.compiling import Structure
-from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, build_layout, work, work_lengths
-from ccn.engine.cpu.program import Program, program
-from ccn.engine.cpu.tape import invariant_records, part_sizes, tape
+from ccn.engine.cpu.compiling import Structure, known
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Lengths, build_layout, work, work_lengths
+from ccn.engine.cpu.program import Program, invariant_masks, program
+from ccn.engine.cpu.translating import Known
 from ccn.engine.cpu.workspace import workspace
 from ccn.engine.matrices import Matrices
 from ccn.engine.plan import Plan
@@ -44,12 +44,15 @@ def serves(like: Tensor, differentiable: bool) -> bool:
 
 
 class _Prepared(NamedTuple):
-    """A level, as kernels read it too, the values of all entries of all channels of A, and the quantities of a plan."""
+    """A level, as kernels read it too, the values of all entries of all channels of A, the quantities of a plan, and
+    where in the nodes the channels are not zero.
+    """
 
     layout: Layout
     level: Structure
     values: Tensor
     quantities: Tensor
+    live: Tensor
 
 
 def prepare(plan: Plan, level: Level, a: Matrices) -> int:
@@ -77,19 +80,43 @@ def _program(plan: Plan) -> Structure:
     return Structure(program(plan))
 
 
-def _quantities(plan: Plan, layout: Layout, level: Structure, values: Tensor) -> tuple[Tensor, Tensor]:
-    """The values and the quantities of a level."""
+@lru_cache(maxsize=256)
+def _known_program(plan: Plan) -> Known:
+    """The program of a plan, which kernels are compiled for."""
+    return known(program(plan))
+
+
+@lru_cache(maxsize=256)
+def _known_number(n: int) -> Known:
+    """A number of channels, or a rank."""
+    return known(n)
+
+
+@lru_cache(maxsize=16)
+def _known_masks(order: int) -> Known:
+    """The invariants of tensors of an order."""
+    return known(invariant_masks(order, max(order, 2)))
+
+
+def _quantities(plan: Plan, layout: Layout, level: Structure, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The values and the quantities of a level, and which channels are not zero in which nodes."""
     p = program(plan)
     orders = [QUANTITY_ORDERS[kind] for kind in p.sections[:, 0]]
     q = values.new_zeros(1 + sum(int(layout.quantity_rows[g, -1]) for g in orders))
     q[0] = 1
-    steps.quantities(_program(plan), level, values.data_ptr(), q.data_ptr(), _one(values))
-    return values, q
+    live = torch.zeros(len(layout.matrix_of) * len(layout.size), dtype=torch.uint8)
+    steps.quantities(_program(plan), level, values.data_ptr(), q.data_ptr(), live.data_ptr(), _ONE[values.dtype])
+    return values, q, live
 
 
-def _one(like: Tensor) -> Any:
-    """The number 1 of the kind of a tensor: kernels take from it what numbers they work on."""
-    return np.ones(1, like.numpy().dtype)[0]
+_ONE: dict[torch.dtype, Any] = {torch.float32: np.float32(1), torch.float64: np.float64(1)}
+"""The number 1 of each kind: kernels take from it what numbers they work on."""
+
+
+@lru_cache(maxsize=256)
+def _memory(lengths: Lengths, held: int, itemsize: int) -> Structure:
+    """Working memory at an address, as kernels read it."""
+    return Structure(work(lengths, held, itemsize))
 
 
 SHARES = 4  # for each thread: what one that is held up has not begun is taken by the others
@@ -130,20 +157,19 @@ class _Call:
 
     def run(self, kernel: Any, n: int, c: int, mixed: bool, *fixed: Any, per_share: Sequence[Tensor] = ()) -> None:
         """Run a kernel in threads on all graphs; tensors ``per_share`` have a row for each share of them."""
-        one = _one(self.prepared.values)
+        one = _ONE[self.prepared.values.dtype]
         shares = _shares(self.layout)
         threads = min(len(shares), torch.get_num_threads())
         lengths = work_lengths(self.program, self.layout, n, c, mixed)
         held = workspace(threads, sum(lengths), self.prepared.values.dtype)
-        records = Structure(tape(self.job.plan, self.layout.sizes, n, c))
         left = count()
 
         def take(thread: int) -> None:
-            memory = Structure(work(self.program, self.layout, lengths, held[thread].data_ptr(), one.itemsize))
+            memory = _memory(lengths, held[thread].data_ptr(), one.itemsize)
             while (i := next(left)) < len(shares):
-                values = (self.prepared.values, self.prepared.quantities, *fixed, *(x[i] for x in per_share))
+                values = (*self.prepared[2:], *fixed, *(x[i] for x in per_share))
                 address = (0 if v is None else v.data_ptr() if isinstance(v, Tensor) else v for v in values)
-                level = (_program(self.job.plan), records, self.prepared.level)
+                level = (_known_program(self.job.plan), self.prepared.level)
                 kernel(*level, *shares[i], *address, one.itemsize, self.job.graphs is not None, memory, one)
 
         # This thread works too: one that only waits would be woken beside one that works.
@@ -181,8 +207,9 @@ class _Aggregate(torch.autograd.Function):
         later = call.job.relu and any(ctx.needs_input_grad)
         mask = torch.empty(rows, c, dtype=torch.uint8) if later and not call.job.keep else None
         kept = out if call.job.keep else None
-        of_f, plain = (given, f.shape[1], into, rank), bias.detach().contiguous()
-        call.run(kernels.forward, n, c, rank > 0, *of_f, n, mixed, plain, c, call.job.relu, kept, mask, result)
+        of_f, plain = (given, f.shape[1], into, _known_number(rank)), bias.detach().contiguous()
+        shape = _known_number(n), mixed, plain, _known_number(c)
+        call.run(kernels.forward, n, c, rank > 0, *of_f, *shape, call.job.relu, kept, mask, result)
         ctx.save_for_backward(f, weight, bias, basis, mixed, kept if later else None, mask)
         return out, result
 
@@ -204,8 +231,21 @@ class _Aggregate(torch.autograd.Function):
         shares = len(_shares(call.layout))
         lengths = len(mixed), c, 0 if into is None else into.numel()
         sums = [f.new_zeros(shares, length) for length in lengths]
-        of_f, gradients = (given, f.shape[1], into, back, rank), (g_out, g_result, g_f)
-        call.run(kernels.backward, n, c, rank > 0, *of_f, n, used, c, out, mask, *gradients, per_share=sums)
+        of_f, gradients = (given, f.shape[1], into, back, _known_number(rank)), (g_out, g_result, g_f)
+        call.run(
+            kernels.backward,
+            n,
+            c,
+            rank > 0,
+            *of_f,
+            _known_number(n),
+            used,
+            _known_number(c),
+            out,
+            mask,
+            *gradients,
+            per_share=sums,
+        )
         g_mixed, g_bias, g_basis = (x.sum(0) for x in sums)
         g_weight = mixing_gradient(call.job.plan, g_mixed, weight)
         return None, g_f, g_weight, g_bias, None if basis is None else g_basis.view(-1, n).t().reshape(basis.shape)
@@ -261,10 +301,8 @@ class _Invariants(torch.autograd.Function):
 def _read(back: bool, f: Tensor, result: Tensor, nodes: Nodes, order: int) -> None:
     """The invariants by the compiled kernel, or back; what is written is zero before."""
     channels = f.shape[1]
-    records, _held = invariant_records(order, part_sizes(nodes.size), channels)
-    index, start = np.zeros(max(order, 2), np.int64), nodes.row_start(order)
     address = f.data_ptr(), result.data_ptr()
-    kernels.read(back, records, nodes.size, start, *address, channels, index.ctypes.data, _one(f))
+    kernels.read(back, _known_masks(order), nodes.size, nodes.row_start(order), *address, channels, _ONE[f.dtype])
 
 
 def invariants(f: Tensor, nodes: Nodes, order: int) -> Tensor:

@@ -1,187 +1,117 @@
 """From the mixed table of the children to the targets of a node, or back: the step that takes most of the time.
 
-First the places of all its children's atoms are laid out, pair after pair; then each slot runs over all pairs in one
-loop, so that what belongs to a slot is looked up once for a node and not for every pair.
+A row of the table holds all slots of its order one after another. Which these are is known when a kernel is compiled:
+they are moved together, in one loop over the rows of a child.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
-from ccn.engine.cpu.compiling import compiled, woven
-from ccn.engine.cpu.layout import Layout, Work
-from ccn.engine.cpu.program import Program
-from ccn.engine.cpu.tape import Address, Tape, of_size
-from ccn.engine.cpu.vectors import add, get, integer, no_inline, put
+from ccn.engine.cpu.compiling import woven
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
+from ccn.engine.cpu.program import PAIR_SETS, Program
+from ccn.engine.cpu.strided import added, power, powers, stride
+from ccn.engine.cpu.vectors import Address, add, constant, is_live
+from ccn.engine.plan import STACK
 
-__all__ = ["gather"]
-
-_PLACE_BYTES, _PAIR_BYTES = 24, 64  # three integers, and eight
+__all__ = ["gather", "quantity_start", "target_starts"]
 
 
-@compiled
-def _places(place: NDArray[np.int32], first: int, m: int, line: Address, plane: Address, planar: bool) -> int:
-    """The atoms x of a child that lie in its parent: (x, p(x), 0) one by one, and if ``planar`` (x + m y, p(x), p(y)).
+def _slots(program: Program, pairs: int, order: int) -> list[int]:
+    """The slots of a set of pairs and an order."""
+    return [int(s) for s in np.flatnonzero((program.slots[:, 0] == pairs) & (program.slots[:, 1] == order))]
 
-    Returns how many atoms they are. Each slot of a child then is one loop, whatever the child's size: short loops
-    within loops are hard to foresee for the processor, and cost more than the work in them.
-    """
-    no_inline()
-    count = 0
-    for x in range(m):
-        p = np.int64(place[first + x])
-        if p >= 0:
-            put(line, 3 * count, x)
-            put(line, 3 * count + 1, p)
-            put(line, 3 * count + 2, 0)
-            count += 1
-    at = plane
-    for y in range(count if planar else 0):
-        for x in range(count):
-            put(at, 0, integer(line, 3 * x) + m * integer(line, 3 * y))
-            put(at, 1, integer(line, 3 * x + 1))
-            put(at, 2, integer(line, 3 * y + 1))
-            at += _PLACE_BYTES
-    return count
+
+def _mask(program: Program, slot: int, of_weight: bool, axis: int) -> int:
+    """The mask of what an axis of the child, or the stack, fills in the target of a slot or in its quantity."""
+    half = program.slot_moves.shape[1] // 2
+    return int(program.slot_moves[slot, half * of_weight : half * (1 + of_weight)][axis])
+
+
+def _varies(program: Program, slot: int) -> bool:
+    """Whether the weight of a slot differs between the rows of a pair."""
+    return bool(program.slot_moves[slot, program.slot_moves.shape[1] // 2 : -1].any())
 
 
 @woven
-def _lay_out(level: Layout, pair: int, end: int, deepest: int, k: int, w: Work) -> int:
-    """Lay out the places of the pairs from ``pair`` on, as many as fit; returns the first that does not.
+def quantity_start(program: Program, level: Layout, node: int, section: int) -> int:
+    """Where a quantity of A of a node begins; section -1 stands for none."""
+    found = 0  # for none: there is a 1
+    if section >= 0:
+        found += level.section[section] + level.quantity_rows[QUANTITY_ORDERS[program.sections[section, 0]], node]
+    return found
 
-    Each pair has eight numbers: its rows among those of order 0, 1, 2 of its graph, the place of its anchor,
-    and where its places (of one axis, of two) begin and how many they are.
+
+class _Slots(NamedTuple):
+    """Slots of one order at one pair: the steps of each along each axis, in the target and in q, the weights of those
+    whose weights do not vary, and which have any.
     """
-    begin, at, free = pair, w.places, w.capacity
-    while pair < end:
-        child = level.child[pair]
-        m = level.below_size[child]
-        if pair > begin and m + m * m > free:
-            break
-        free -= m + m * m
-        plane = at + _PLACE_BYTES * m
-        count = _places(level.place, level.place_start[pair], m, at, plane, deepest > 1) if deepest > 0 else 0
-        pair_at = w.pairs_at + _PAIR_BYTES * (pair - begin)
-        for g in range(min(k, 2) + 1):
-            put(pair_at, g, level.local[g, child])
-        put(pair_at, 3, max(0, level.stack[pair]))
-        put(pair_at, 4, at)
-        put(pair_at, 5, count)
-        put(pair_at, 6, plane)
-        put(pair_at, 7, count * count)
-        at = plane + _PLACE_BYTES * m * m
-        pair += 1
-    return pair
 
-
-@compiled
-def _placed(
-    back: bool,
-    record: Address,
-    pairs_at: Address,
-    pairs: int,
-    targets: Address,
-    table: Address,
-    row: int,
-    q: Address,
-    at: int,
-    to: int,
-    c: int,
-    one: float,
-) -> None:
-    """One slot of all pairs that are laid out; for all (x, p, r) of a pair with anchor at s, or back,
-
-    target[t + step p + step_1 r + step_stack s] += q[at + q_step p + q_step_1 r + q_step_stack s] table[row + jump x]
-    """
-    no_inline()
-    g, jump = integer(record, 0), integer(record, 3)
-    row += integer(record, 2)
-    to += integer(record, 4)
-    step_stack, q_step_stack = integer(record, 6), integer(record, 7)
-    axes = min(g, 2)
-    if axes == 0:
-        for _ in range(pairs):
-            stack, first = integer(pairs_at, 3), row + integer(pairs_at, 0) * jump
-            weight = get(q, at + q_step_stack * stack, one)
-            if back:
-                add(table, first, targets, to + step_stack * stack, weight, c)
-            else:
-                add(targets, to + step_stack * stack, table, first, weight, c)
-            pairs_at += _PAIR_BYTES
-        return
-    step, q_step, step_1, q_step_1 = integer(record, 8), integer(record, 9), integer(record, 10), integer(record, 11)
-    for _ in range(pairs):
-        stack, first = integer(pairs_at, 3), row + integer(pairs_at, axes) * jump
-        t, by = to + step_stack * stack, at + q_step_stack * stack
-        weight = get(q, by, one)
-        places = integer(pairs_at, 2 + 2 * axes)
-        for _ in range(integer(pairs_at, 3 + 2 * axes)):
-            x, p, r = integer(places, 0), integer(places, 1), integer(places, 2)
-            if q_step | q_step_1:
-                weight = get(q, by + q_step * p + q_step_1 * r, one)
-            if back:
-                add(table, first + jump * x, targets, t + step * p + step_1 * r, weight, c)
-            else:
-                add(targets, t + step * p + step_1 * r, table, first + jump * x, weight, c)
-            places += _PLACE_BYTES
-        pairs_at += _PAIR_BYTES
+    slots: list[int]
+    along: list[list[int]]
+    along_q: list[list[int]]
+    weight: list[float]
+    live: list[bool]
 
 
 @woven
-def _deeper(
+def _moved(
     back: bool,
-    record: Address,
+    program: Program,
+    of: _Slots,
+    axis: int,
     level: Layout,
     pair: int,
-    pair_at: Address,
-    targets: Address,
+    m: int,
+    table: Address,
     row: int,
+    targets: Address,
+    to: list[int],
     q: Address,
-    at: int,
+    at: list[int],
     c: int,
-    w: Work,
     one: float,
 ) -> None:
-    """:func:`_placed` of one pair for three axes and more: for each index of those after the second, one plane."""
-    g, jump, index, place, child = integer(record, 0), integer(record, 3), w.indices, level.place, level.child[pair]
-    m, first = level.below_size[child], level.place_start[pair]
-    put(pair_at, 2, 0)
-    row += level.local[g, child] * jump
-    for a in range(2, g):
-        put(index, a, 0)
-    while True:
-        to, by, inside = 0, at, True
-        for a in range(2, g):
-            p = place[first + integer(index, a)]
-            inside = inside and p >= 0
-            to += integer(record, 8 + 2 * a) * p
-            by += integer(record, 9 + 2 * a) * p
-        if inside:
-            _placed(back, record, pair_at, 1, targets, w.table, row, q, by, to, c, one)
-        row += m * m * jump
-        a = 2
-        while a < g:
-            put(index, a, integer(index, a) + 1)
-            if integer(index, a) < m:
-                break
-            put(index, a, 0)
-            a += 1
-        if a >= g:
-            break
-    put(pair_at, 2, level.local[2, child])
+    """The rows of one child that have given indices from ``axis`` on, as far as their atoms lie in the parent.
+
+    ``to`` and ``at`` are the places in the targets and in q that each slot has come to.
+    """
+    every = range(len(to))
+    if axis > 0:
+        here, here_q = of.along[axis - 1], of.along_q[axis - 1]
+        rows = power(m, axis - 1) * program.table_width[len(of.along)] * c
+        first = level.place_start[pair]
+        for x in range(m):
+            p = level.place[first + x]
+            if p >= 0:
+                on, on_q = [to[s] + here[s] * p for s in every], [at[s] + here_q[s] * p for s in every]
+                _moved(back, program, of, axis - 1, level, pair, m, table, row + rows * x, targets, on, q, on_q, c, one)
+    else:
+        for i in range(len(to)):
+            slot = of.slots[i]
+            if of.live[i]:
+                weight = constant(q, at[i], one) if _varies(program, slot) else of.weight[i]
+                column = row + program.slots[slot, 2] * c
+                if back:
+                    add(table, column, targets, to[i], weight, c)
+                else:
+                    add(targets, to[i], table, column, weight, c)
 
 
 @woven
 def gather(
     back: bool,
     program: Program,
-    tape: Tape,
     level: Layout,
     node: int,
     chunk: int,
     q: Address,
+    live: Address,
     targets: Address,
+    table_start: list[int],
     c: int,
     w: Work,
     one: float,
@@ -192,32 +122,40 @@ def gather(
 
         target[sum_a step_a p(x_a)] += q[sum_a q_step_a p(x_a)] * table[x].
     """
-    first, width = of_size(tape.slots, level.size[node]), tape.slots.width
-    begin = 0
-    while begin < len(program.slots):
-        pairs, deepest = program.slots[begin, 0], 0
-        end = begin
-        while end < len(program.slots) and program.slots[end, 0] == pairs:
-            deepest = max(deepest, program.slots[end, 1])
-            end += 1
-        pair, last = level.pair_start[pairs, node], level.pair_start[pairs, node + 1]
-        while pair < last and level.chunk_of[level.child[pair]] < chunk:
-            pair += 1
-        while pair < last and level.chunk_of[level.child[last - 1]] > chunk:
-            last -= 1
-        while pair < last:
-            after = _lay_out(level, pair, last, deepest, program.order_in, w)
-            for s in range(begin, end):
-                record = first + width * s
-                g, channel = integer(record, 0), integer(record, 1)
-                if channel >= 0 and not integer(w.live, channel):
-                    continue
-                row, at = integer(w.table_start, g), integer(w.section_start, integer(record, 5))
-                if g < 3:
-                    _placed(back, record, w.pairs_at, after - pair, targets, w.table, row, q, at, 0, c, one)
-                    continue
-                for i in range(pair, after):
-                    pair_at = w.pairs_at + _PAIR_BYTES * (i - pair)
-                    _deeper(back, record, level, i, pair_at, targets, row, q, at, c, w, one)
-            pair = after
-        begin = end
+    along_q = powers(level.size[node], 1, len(program.kept[0]) + 1)
+    along = [a * c for a in along_q]
+    begin = target_starts(program, level.size[node], c)
+    for pairs in range(len(PAIR_SETS)):
+        if (program.slots[:, 0] == pairs).any():
+            for pair in range(level.pair_start[pairs, node], level.pair_start[pairs, node + 1]):
+                child = level.child[pair]
+                if level.chunk_of[child] == chunk:
+                    m, stack = level.below_size[child], max(0, level.stack[pair])
+                    for g in range(program.order_in + 1):
+                        slots = _slots(program, pairs, g)
+                        if len(slots) > 0:
+                            to = [
+                                begin[program.slots[s, 3]] + stride(_mask(program, s, False, STACK), along) * stack
+                                for s in slots
+                            ]
+                            at = [
+                                quantity_start(program, level, node, program.slots[s, 4])
+                                + stride(_mask(program, s, True, STACK), along_q) * stack
+                                for s in slots
+                            ]
+                            of = _Slots(
+                                slots,
+                                [[stride(_mask(program, s, False, x), along) for s in slots] for x in range(g)],
+                                [[stride(_mask(program, s, True, x), along_q) for s in slots] for x in range(g)],
+                                [constant(q, a, one) for a in at],
+                                [is_live(live, program.slots[s, 5] * len(level.size) + node) for s in slots],
+                            )
+                            row = (table_start[g] + level.local[g, child] * program.table_width[g]) * c
+                            _moved(back, program, of, g, level, pair, m, w.table, row, targets, to, q, at, c, one)
+
+
+@woven
+def target_starts(program: Program, m: int, c: int) -> list[int]:
+    """Where each target of a node of m atoms begins, and where the last ends."""
+    rows = [power(m, program.target_order[t]) * c for t in range(len(program.target_order))]
+    return [added(rows[:t]) for t in range(len(rows) + 1)]

@@ -4,11 +4,12 @@ Nodes with the same part and the same children, twins, have the same result, whi
 are added up before anything else is done with them. The children of a very large graph are worked on in chunks, each
 of which adds to the targets of all nodes: else the working memory would be several times the children's activations.
 
-They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`), a
-:class:`~ccn.engine.cpu.program.Program`, and what it means at parts of each size
-(:class:`~ccn.engine.cpu.tape.Tape`). Of each graph the children's reductions and their mixed table, and of each node
-its targets, live in working memory that stays in cache (:class:`~ccn.engine.cpu.layout.Work`). The
-kernels hold no lock of the interpreter, so that threads share a batch graph by graph.
+They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`). The
+:class:`~ccn.engine.cpu.program.Program` and the numbers of channels are known when they are compiled, once for each:
+else most of what a small part costs would be looking up what to do with it. Of each graph the children's reductions and
+their mixed table, and of each node its targets, live in working memory that stays in cache
+(:class:`~ccn.engine.cpu.layout.Work`). The kernels hold no lock of the interpreter, so that threads share a batch graph
+by graph.
 
 Arrays of numbers are given by address (:mod:`ccn.engine.cpu.vectors`), 0 for one that is not there.
 """
@@ -17,19 +18,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ccn.engine.cpu.compiling import compiled
-from ccn.engine.cpu.gather import gather
+from ccn.engine.cpu.compiling import compiled, woven
+from ccn.engine.cpu.gather import gather, target_starts
 from ccn.engine.cpu.layout import Layout, Work
 from ccn.engine.cpu.program import Program
-from ccn.engine.cpu.steps import begin, combine, invariants, reduce, reserve
-from ccn.engine.cpu.tape import Address, Records, Tape, of_size
+from ccn.engine.cpu.steps import combine, invariants, order_starts, reduce
 from ccn.engine.cpu.vectors import (
+    Address,
     add,
     copy,
     each,
     fill,
     finish,
-    integer,
     keep,
     multiply,
     multiply_transposed,
@@ -40,15 +40,64 @@ from ccn.graphs.ragged import Int
 __all__ = ["backward", "forward", "read"]
 
 
+@woven
+def starts_of(program: Program, level: Layout, chunk: int) -> tuple[list[int], list[int]]:
+    """Where the reductions of each order begin, and their table, in rows."""
+    return order_starts(level, chunk, program.reduced_width), order_starts(level, chunk, program.table_width)
+
+
+@woven
+def _mix(
+    what: int,
+    program: Program,
+    level: Layout,
+    chunk: int,
+    weights: Address,
+    g_weights: Address,
+    n: int,
+    c: int,
+    rank: int,
+    x_start: list[int],
+    table_start: list[int],
+    w: Work,
+    one: float,
+) -> None:
+    """The products of all stages: the table (0), or the gradients of the weights (1) or of the reductions (2)."""
+    width = rank if rank > 0 else n
+    for s in range(len(program.stages)):
+        g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
+        left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
+        along, pace = program.table_width[g] * c, program.reduced_width[g] * n
+        i, j = (table_start[g] + left) * c, (x_start[g] + a) * n
+        rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
+        if what == 0 and not rank:
+            multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
+        elif what == 1 and not rank:
+            multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
+        elif not rank:
+            multiply(True, w.x, j, pace, w.table, i, along, rows, wide, weights, start, deep, one)
+        elif what == 2:
+            for at in range(deep):
+                to, weight = j + at * c, start + at * wide
+                each(True, w.x, to, pace, w.table, i, along, c, rows, wide // c, weights, weight, c, c, one)
+        else:
+            for at in range(0, wide, c):
+                if what == 0:
+                    each(False, w.table, i + at, along, w.x, j, pace, c, rows, deep, weights, start + at, wide, c, one)
+                else:
+                    table = i + at
+                    each(True, g_weights, start + at, wide, w.x, j, c, pace, deep, rows, w.table, table, along, c, one)
+
+
 @compiled
 def forward(
     program: Program,
-    tape: Tape,
     level: Layout,
     first: int,
     end: int,
     values: Address,
     q: Address,
+    live: Address,
     f: Address,
     d: int,
     basis: Address,
@@ -75,53 +124,43 @@ def forward(
 
     Of a result that nobody wants but for its gradient only the ``mask`` is written: where the ReLU passes.
     """
-    bells, width = len(program.invariants), rank if rank > 0 else n
+    bells = len(program.invariants)
     zero = one - one
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
-            reserve(program, level, chunk, n, c, w, one)
-            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
-            for s in range(len(program.stages)):
-                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
-                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
-                if not rank:
-                    multiply(False, w.table, i, along, w.x, j, pace, rows, deep, weights, start, wide, one)
-                    continue
-                for at in range(0, wide, c):
-                    each(False, w.table, i + at, along, w.x, j, pace, c, rows, deep, weights, start + at, wide, c, one)
+            x_start, table_start = starts_of(program, level, chunk)
+            fill(w.x, 0, x_start[-1] * n, zero)
+            reduce(False, program, level, chunk, f, d, basis, 0, 0, 0, x_start, n, w, one)
+            _mix(0, program, level, chunk, weights, weights, n, c, rank, x_start, table_start, w, one)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-                begin(program, level, node, values, w, one)
                 if chunk == opening:
-                    fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
-                gather(False, program, tape, level, node, chunk, q, targets, c, w, one)
+                    fill(targets, 0, target_starts(program, level.size[node], c)[-1], zero)
+                gather(False, program, level, node, chunk, q, live, targets, table_start, c, w, one)
                 if chunk < closing:
                     continue
-                combine(False, tape, level, values, node, q, targets, c, w, one)
+                combine(False, program, level, values, node, q, live, targets, c, one)
                 finish(targets, length // c, c, bias, mask + o if mask else 0, positive, one)
                 for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
                     twin = level.node_order[at]
                     if output:
                         copy(output, level.rows[twin] * c, targets, 0, length, one)
                     r = (graph if summed else twin) * bells * c
-                    invariants(False, tape.invariants, level.size[twin], targets, 0, result, r, c, w.indices, one)
+                    invariants(False, program.invariants, level.size[twin], targets, 0, result, r, c, one)
 
 
 @compiled
 def backward(
     program: Program,
-    tape: Tape,
     level: Layout,
     first: int,
     end: int,
     values: Address,
     q: Address,
+    live: Address,
     f: Address,
     d: int,
     basis: Address,
@@ -149,79 +188,46 @@ def backward(
     output or the mask is that after a ReLU; without one both are 0. ``g_output`` or ``g_result`` may be 0.
     """
     zero = one - one
-    bells, width = len(program.invariants), rank if rank > 0 else n
+    bells = len(program.invariants)
     for graph in range(first, end):
         opening, closing = level.graph_chunks[graph], level.graph_chunks[graph + 1] - 1
         for chunk in range(opening, closing + 1):
-            length_x, length_table = reserve(program, level, chunk, n, c, w, one)
-            fill(w.table, 0, length_table, zero)
+            x_start, table_start = starts_of(program, level, chunk)
+            fill(w.table, 0, table_start[-1] * c, zero)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-                begin(program, level, node, values, w, one)
                 if chunk == opening:
-                    fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
+                    fill(targets, 0, target_starts(program, level.size[node], c)[-1], zero)
                     for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
                         twin = level.node_order[at]
                         if g_output:
                             add(targets, 0, g_output, level.rows[twin] * c, one, length)
                         if g_result:
                             r = (graph if summed else twin) * bells * c
-                            invariants(
-                                True, tape.invariants, level.size[twin], targets, 0, g_result, r, c, w.indices, one
-                            )
+                            invariants(True, program.invariants, level.size[twin], targets, 0, g_result, r, c, one)
                     if output:
-                        keep(targets, output + o * itemsize, length, one, one)
-                    if mask:
-                        keep(targets, mask + o, length, one, np.uint8(1))
-                    total(g_bias, 0, targets, 0, c, length // c, one, c)
-                    combine(True, tape, level, values, node, q, targets, c, w, one)
-                gather(True, program, tape, level, node, chunk, q, targets, c, w, one)
-            reduce(False, tape, level, chunk, f, d, basis, 0, 0, 0, n, w, one)
-            for s in range(len(program.stages)):
-                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
-                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
-                if not rank:
-                    multiply_transposed(g_weights, start, w.x, j, pace, rows, deep, w.table, i, along, wide, one)
-                    continue
-                for at in range(0, wide, c):
-                    to, table = start + at, i + at
-                    each(True, g_weights, to, wide, w.x, j, c, pace, deep, rows, w.table, table, along, c, one)
+                        keep(targets, output + o * itemsize, length // c, c, g_bias, one, one)
+                    elif mask:
+                        keep(targets, mask + o, length // c, c, g_bias, one, np.uint8(1))
+                    else:
+                        total(g_bias, 0, targets, 0, c, length // c, one, c)
+                    combine(True, program, level, values, node, q, live, targets, c, one)
+                gather(True, program, level, node, chunk, q, live, targets, table_start, c, w, one)
+            fill(w.x, 0, x_start[-1] * n, zero)
+            reduce(False, program, level, chunk, f, d, basis, 0, 0, 0, x_start, n, w, one)
+            _mix(1, program, level, chunk, weights, g_weights, n, c, rank, x_start, table_start, w, one)
             if not g_f and not basis:
                 continue
-            fill(w.x, 0, length_x, zero)
-            for s in range(len(program.stages)):
-                g, a, b = program.stages[s, 0], program.stages[s, 1], program.stages[s, 2]
-                left, right, start = program.stages[s, 3], program.stages[s, 4], program.stages[s, 5] * width * c
-                along, pace = program.table_width[g] * c, program.reduced_width[g] * n
-                i, j = integer(w.table_start, g) + left * c, integer(w.x_start, g) + a * n
-                rows, wide, deep = level.chunk_rows[g, chunk], (right - left) * c, (b - a) * width
-                if not rank:
-                    multiply(True, w.x, j, pace, w.table, i, along, rows, wide, weights, start, deep, one)
-                    continue
-                for at in range(deep):
-                    to, weight = j + at * c, start + at * wide
-                    each(True, w.x, to, pace, w.table, i, along, c, rows, wide // c, weights, weight, c, c, one)
-            reduce(True, tape, level, chunk, f, d, basis, transposed, g_f, g_basis, n, w, one)
+            fill(w.x, 0, x_start[-1] * n, zero)
+            _mix(2, program, level, chunk, weights, weights, n, c, rank, x_start, table_start, w, one)
+            reduce(True, program, level, chunk, f, d, basis, transposed, g_f, g_basis, x_start, n, w, one)
 
 
 @compiled
-def read(
-    back: bool,
-    records: Records,
-    size: Int,
-    rows: Int,
-    tensor: Address,
-    result: Address,
-    c: int,
-    index: Address,
-    one: float,
-) -> None:
+def read(back: bool, masks: Int, size: Int, rows: Int, tensor: Address, result: Address, c: int, one: float) -> None:
     """The invariants of all nodes, or back; what is written is zero before."""
-    width = records.every // records.width * c
+    width = len(masks) * c
     for node in range(len(size)):
-        invariants(back, records, size[node], tensor, rows[node] * c, result, node * width, c, index, one)
+        invariants(back, masks, size[node], tensor, rows[node] * c, result, node * width, c, one)

@@ -13,17 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ccn.engine.cpu.program import KINDS, PAIR_SETS, Program
-from ccn.engine.cpu.tape import INTEGER_BYTES, Address, part_sizes
+from ccn.engine.cpu.vectors import Address
 from ccn.engine.plan import QUANTITY_ORDER
 from ccn.graphs.ragged import Int, starts
 from ccn.schemes.packed import Level, Nodes, Restriction
 
-__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Work", "build_layout", "work", "work_lengths"]
+__all__ = ["QUANTITY_ORDERS", "Address", "Layout", "Lengths", "Work", "build_layout", "work", "work_lengths"]
 
 CHUNK_ROWS = 1 << 18  # of a graph's children that are in working memory at a time, and up to one child more
 TWIN_ROWS = 4000  # that a node reads and writes on average, from where on twins are looked for
 LINE = 16  # numbers: a row of 16 channels then lies in one line of the cache
-PLACES = 1024  # places of the atoms of a node's children that are laid out at a time
 QUANTITY_ORDERS = tuple(QUANTITY_ORDER[kind] for kind in KINDS)
 """The order of each kind of quantity of A, by its number."""
 
@@ -37,6 +36,7 @@ class Layout(NamedTuple):
         group_targets, target_rows: (groups,) first row of the targets of each group, and the rows of all of them.
         graph_chunks, chunk_below, below_order: the nodes below of each graph, in chunks that are worked on together.
         chunk_of, chunk_rows: (below,) chunk of each node below, and (k+1, chunks) rows of every order up to k.
+        most_rows: (k+1,) the most of these that a chunk has.
         size, rows: (nodes,) part sizes, and (nodes+1,) first rows of their tensors of order k'.
         below_size, below_rows: (below,) and (below+1,) the same of the nodes below, of order k.
         local: (k+1, below) first row of each node below among those of its chunk, for every order up to k.
@@ -49,8 +49,6 @@ class Layout(NamedTuple):
         matrix_of, value_start, value_stride: (channels,) where each channel of A has its entries and their values.
         section: (sections,) where each quantity of A that is needed begins, after a 1.
         quantity_rows: (3, nodes+1) first place of each node in a quantity of order 0, 1, 2.
-        sizes: the part sizes, here or below, that a tape has records of.
-        largest: the largest part, here or below.
     """
 
     graph_groups: Int
@@ -63,6 +61,7 @@ class Layout(NamedTuple):
     below_order: Int
     chunk_of: Int
     chunk_rows: Int
+    most_rows: Int
     size: Int
     rows: Int
     below_size: Int
@@ -83,8 +82,6 @@ class Layout(NamedTuple):
     value_stride: Int
     section: Int
     quantity_rows: Int
-    sizes: Int
-    largest: int
 
 
 def _by_graph(nodes: Nodes, graphs: int) -> tuple[Int, Int]:
@@ -118,6 +115,7 @@ def _chunks(below: Nodes, first: Int, order: Int, k: int) -> dict[str, Int]:
         "chunk_below": edge,
         "chunk_of": chunk_of,
         "chunk_rows": np.diff(chunk_first),
+        "most_rows": np.diff(chunk_first).max(1, initial=0),
         "local": local,
     }
 
@@ -194,34 +192,20 @@ def build_layout(
         value_stride=columns[2],
         section=section[:-1],
         quantity_rows=np.stack([nodes.row_start(g) for g in range(3)]),
-        sizes=part_sizes(nodes.size, below.size),
-        largest=int(max(nodes.size.max(initial=1), below.size.max(initial=1))),
     )
 
 
 class Work(NamedTuple):
     """Working memory of one thread: the kernels allocate nothing.
 
-    Of a chunk of children: the reductions ``x`` and their ``table``, and where those of each order begin. Of a
-    node: its ``targets``, the output first, where its quantities of A begin (after a 0 for none), and which channels of
-    A have anything in it that is not zero: a molecule has few triple bonds, and what they would bring is left out.
-    Then the indices of axes, and the pairs and ``places`` of their atoms that are laid out at a time, up to
-    ``capacity``, and the mixed channels of one child, a ``part``. ``held`` keeps the arrays behind the addresses.
+    Of a chunk of children the reductions ``x`` and their ``table``, of a node its ``targets``, the output first, and
+    the mixed channels of one child, a ``part``.
     """
 
     x: Address
-    x_start: Address
     table: Address
-    table_start: Address
     targets: Address
-    section_start: Address
-    live: Address
-    indices: Address
-    pairs_at: Address
-    places: Address
-    capacity: int
     part: Address
-    held: Int
 
 
 Lengths = tuple[int, int, int, int]
@@ -231,36 +215,13 @@ def work_lengths(program: Program, level: Layout, n: int, c: int, mixed: bool) -
     """Numbers of the reductions, the table, the targets and, if it is ``mixed``, a child, from n to c channels, rounded
     up to lines of the cache.
     """
-    most = level.chunk_rows.max(1, initial=0)
-    x, table = (int(most @ width) for width in (program.reduced_width, program.table_width))
+    x, table = (int(level.most_rows @ width) for width in (program.reduced_width, program.table_width))
     targets = level.target_rows
     part = int(np.diff(level.below_rows).max(initial=0)) if mixed else 0
     x, table, targets, part = (-(-length // LINE) * LINE for length in (x * n, table * c, targets * c, part * n))
     return x, table, targets, part
 
 
-def work(program: Program, level: Layout, lengths: Lengths, held: Address, itemsize: int) -> Work:
-    """Working memory for a level; ``held`` is memory for its numbers, which are :func:`work_lengths`."""
-    m, axes = level.largest, program.kept.shape[1] + 1
-    x, table, targets, _ = lengths
-    places = max(PLACES, m + m * m)
-    counts = [3 * places, 8 * (places // 2 + 1), *[program.order_in + 1] * 2]
-    counts += [len(program.sections) + 1, len(level.matrix_of), axes]
-    numbers = np.empty(sum(counts), np.int64)
-    first = [numbers.ctypes.data + INTEGER_BYTES * start for start in accumulate(counts, initial=0)]
-    numbers[sum(counts[:4])] = 0  # where quantities of A begin that are none
-    return Work(
-        x=held,
-        x_start=first[2],
-        table=held + x * itemsize,
-        table_start=first[3],
-        targets=held + (x + table) * itemsize,
-        section_start=first[4],
-        live=first[5],
-        indices=first[6],
-        pairs_at=first[1],
-        places=first[0],
-        capacity=places,
-        part=held + (x + table + targets) * itemsize,
-        held=numbers,
-    )
+def work(lengths: Lengths, held: Address, itemsize: int) -> Work:
+    """Working memory in memory for so many numbers (:func:`work_lengths`)."""
+    return Work(*(held + start * itemsize for start in accumulate(lengths[:-1], initial=0)))

@@ -1,37 +1,120 @@
-"""The other steps of the compiled kernels: reductions of the children, and what becomes of a node's targets.
-
-What they read of a plan are the records of a :class:`~ccn.engine.cpu.tape.Tape`.
-"""
+"""The other steps of the compiled kernels: reductions of the children, and what becomes of a node's targets."""
 
 from __future__ import annotations
 
-from ccn.engine.cpu.compiling import compiled, woven
-from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
-from ccn.engine.cpu.program import BY_MATRIX, BY_ONE, COLUMN, DIAGONAL, ENTRY, ROW, TRACE, Program
-from ccn.engine.cpu.strided import strided
-from ccn.engine.cpu.tape import INTEGER_BYTES, Address, Records, Tape, of_size
-from ccn.engine.cpu.vectors import fill, get, integer, multiply, multiply_transposed, put
+from typing import NamedTuple
 
-__all__ = ["begin", "combine", "invariants", "quantities", "reduce", "reserve"]
+import numpy as np
+
+from ccn.engine.cpu.compiling import compiled, woven
+from ccn.engine.cpu.gather import quantity_start, target_starts
+from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Work
+from ccn.engine.cpu.program import BY_MATRIX, BY_MULTIPLYING, BY_ONE, COLUMN, DIAGONAL, ENTRY, ROW, TRACE, Program
+from ccn.engine.cpu.strided import added, move, power, powers, stride, summed
+from ccn.engine.cpu.vectors import (
+    Address,
+    add,
+    constant,
+    fill,
+    get,
+    is_live,
+    multiply,
+    multiply_transposed,
+    put,
+    total,
+)
+from ccn.graphs.ragged import Int
+
+__all__ = ["combine", "invariants", "order_starts", "quantities", "reduce"]
 
 
 @woven
-def reserve(program: Program, level: Layout, chunk: int, n: int, c: int, w: Work, one: float) -> tuple[int, int]:
-    """Note where the reductions of a chunk, all zero, and its table begin; returns their lengths."""
-    x = table = 0
-    for g in range(program.order_in + 1):
-        put(w.x_start, g, x)
-        put(w.table_start, g, table)
-        x += level.chunk_rows[g, chunk] * program.reduced_width[g] * n
-        table += level.chunk_rows[g, chunk] * program.table_width[g] * c
-    fill(w.x, 0, x, one - one)
-    return x, table
+def order_starts(level: Layout, chunk: int, width: Int) -> list[int]:
+    """Where each order begins, of the children of a chunk, and where the last ends, with rows of such a width."""
+    rows = [level.chunk_rows[g, chunk] * width[g] for g in range(len(width))]
+    return [added(rows[:g]) for g in range(len(width) + 1)]
+
+
+class Source(NamedTuple):
+    """What a reduction is made of: F (-1), or another ``reduction`` of an order more, by its number, of which one axis
+    ``along`` is summed, or ``held`` at the centre.
+    """
+
+    reduction: int = -1
+    along: int = 0
+    held: bool = False
+
+
+def sources(program: Program) -> list[tuple[int, Source]]:
+    """The reductions, each after that which it is made of: to sum a reduction is less work than to sum F."""
+    order = program.reductions[:, 0].tolist()
+    kept = [program.kept[r, :k].tolist() for r, k in enumerate(order)]
+    sums = [sorted(program.summed[r, :k].tolist()) for r, k in enumerate(program.reductions[:, 2].tolist())]
+    centre = program.reductions[:, 3].tolist()
+    found = []
+    for r in sorted(range(len(order)), key=lambda r: -order[r]):
+        source = Source()
+        for s in range(len(order)):
+            more = [g for g in kept[s] if g not in kept[r]]
+            if len(more) == 1 and [g for g in kept[s] if g in kept[r]] == kept[r]:
+                along = kept[s].index(more[0])
+                if sums[r] == sorted(sums[s] + more) and centre[r] == centre[s]:
+                    source = Source(s, along)
+                elif sums[r] == sums[s] and centre[r] == more[0] and not centre[s]:
+                    source = Source(s, along, held=True)
+        found.append((r, source))
+    return found
+
+
+@woven
+def _reduction(
+    back: bool,
+    program: Program,
+    r: int,
+    by: Source,
+    level: Layout,
+    node: int,
+    f: Address,
+    start: int,
+    x_start: list[int],
+    n: int,
+    w: Work,
+    one: float,
+) -> None:
+    """One reduction of one child, which is zero before; or back."""
+    g, sums, held = program.reductions[r, 0], program.reductions[r, 2], program.reductions[r, 3]
+    m, centre, width = level.below_size[node], level.centre[node], program.reduced_width
+    if not held or centre >= 0:
+        i = (x_start[g] + level.local[g, node] * width[g] + program.reductions[r, 1]) * n
+        step = powers(m, width[g] * n, g)
+        if by.reduction < 0:
+            axes = powers(m, n, program.order_in + 1)
+            jump = [stride(a, axes) for a in program.kept[r, :g]] + [stride(a, axes) for a in program.summed[r, :sums]]
+            j = start + max(0, centre) * stride(held, axes)
+            if back:
+                move(f, j, jump, w.x, i, step + [0 for _ in range(sums)], 0, m, n, one)
+            else:
+                summed(w.x, i, step, f, j, jump, m, n, one)
+        else:
+            axes = powers(m, width[g + 1] * n, g + 1)
+            j = (x_start[g + 1] + level.local[g + 1, node] * width[g + 1] + program.reductions[by.reduction, 1]) * n
+            rest = axes[: by.along] + axes[by.along + 1 :]
+            if by.held:
+                j += centre * axes[by.along]
+                if back:
+                    move(w.x, j, rest, w.x, i, step, 0, m, n, one)
+                else:
+                    move(w.x, i, step, w.x, j, rest, 0, m, n, one)
+            elif back:
+                move(w.x, j, [axes[by.along], *rest], w.x, i, [0, *step], 0, m, n, one)
+            else:
+                summed(w.x, i, step, w.x, j, [*rest, axes[by.along]], m, n, one)
 
 
 @woven
 def reduce(
     back: bool,
-    tape: Tape,
+    program: Program,
     level: Layout,
     chunk: int,
     f: Address,
@@ -40,6 +123,7 @@ def reduce(
     transposed: Address,
     g_f: Address,
     g_basis: Address,
+    x_start: list[int],
     n: int,
     w: Work,
     one: float,
@@ -48,11 +132,10 @@ def reduce(
 
     The d channels of F are first mixed by the ``basis`` (d, n), unless that is 0; back, its gradient is added to.
     """
-    width, every = tape.reductions.width, tape.reductions.every
-    axes = (width // INTEGER_BYTES - 6) // 2
+    steps = sources(program)
     for at in range(level.chunk_below[chunk], level.chunk_below[chunk + 1]):
         node = level.below_order[at]
-        m, centre, first = level.below_size[node], level.centre[node], level.below_rows[node] * d
+        first = level.below_rows[node] * d
         rows, source, start = level.below_rows[node + 1] - level.below_rows[node], g_f if back else f, first
         if basis:
             source, start = w.part, 0
@@ -60,18 +143,9 @@ def reduce(
             fill(source, start, rows * n, one - one)
         elif basis:
             multiply(False, source, start, n, f, first, d, rows, d, basis, 0, n, one)
-        record = of_size(tape.reductions, m)
-        for _ in range(every // width):
-            if not (integer(record, 3) and centre < 0):
-                g = integer(record, 0)
-                i = integer(w.x_start, g) + level.local[g, node] * integer(record, 2) + integer(record, 1)
-                j = start + centre * integer(record, 4)
-                step, jump = record + 6 * INTEGER_BYTES, record + (6 + axes) * INTEGER_BYTES
-                if back:
-                    strided(source, j, jump, w.x, i, step, integer(record, 5), m, n, one, w.indices)
-                else:
-                    strided(w.x, i, step, source, j, jump, integer(record, 5), m, n, one, w.indices)
-            record += width
+        for k in range(len(steps)):
+            r, by = steps[-1 - k] if back else steps[k]
+            _reduction(back, program, r, by, level, node, source, start, x_start, n, w, one)
         if back and basis:
             multiply_transposed(g_basis, 0, f, first, d, rows, d, source, 0, n, n, one)
             if g_f:
@@ -79,8 +153,19 @@ def reduce(
 
 
 @compiled
-def quantities(program: Program, level: Layout, values: Address, q: Address, one: float) -> None:
-    """What the plan needs of every ``A|part``, added to zeros: section after section, node after node."""
+def quantities(program: Program, level: Layout, values: Address, q: Address, live: Address, one: float) -> None:
+    """What the plan needs of every ``A|part``, added to zeros: section after section, node after node.
+
+    Of each channel of A and each node ``live`` becomes 1 if there is anything that is not zero: a molecule has few
+    triple bonds, and what they would bring is left out.
+    """
+    for channel in range(len(level.matrix_of)):
+        matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
+        for node in range(len(level.size)):
+            for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
+                if get(values, start + stride * level.entry[e], one) != one - one:
+                    put(live, channel * len(level.size) + node, np.uint8(1))
+                    break
     for s in range(len(program.sections)):
         kind, c = program.sections[s, 0], program.sections[s, 1]
         matrix, start, stride = level.matrix_of[c], level.value_start[c], level.value_stride[c]
@@ -101,104 +186,104 @@ def quantities(program: Program, level: Layout, values: Address, q: Address, one
                 put(q, place, get(q, place, one) + get(values, start + stride * level.entry[e], one))
 
 
-@woven
-def begin(program: Program, level: Layout, node: int, values: Address, w: Work, one: float) -> None:
-    """Note where the quantities of A of a node begin, and which A are not zero."""
-    for s in range(len(program.sections)):
-        order = QUANTITY_ORDERS[program.sections[s, 0]]
-        put(w.section_start, s + 1, level.section[s] + level.quantity_rows[order, node])
-    for channel in range(len(level.matrix_of)):
-        matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
-        live = 0
-        for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
-            if get(values, start + stride * level.entry[e], one) != one - one:
-                live = 1
-                break
-        put(w.live, channel, live)
+def _runs(program: Program, t: int, axes: int) -> int:
+    """How many axes of a target lie in the output as in the target, from the first on."""
+    different = [a for a in range(axes) if program.target_axes[t, a] != 1 << a]
+    return min([axes, *different])
 
 
 @woven
-def combine(
+def _spread(
+    back: bool, targets: Address, i: int, new: list[int], step: list[int], j: int, jump: list[int], runs: int, m: int,
+    c: int, weight: float,
+) -> None:  # fmt: skip
+    """A target along new axes of the output, or back."""
+    if len(new) > 0:
+        for x in range(m):
+            _spread(back, targets, i + new[-1] * x, new[:-1], step, j, jump, runs, m, c, weight)
+    elif back:
+        move(targets, j, jump, targets, i, step, runs, m, c, weight)
+    else:
+        move(targets, i, step, targets, j, jump, runs, m, c, weight)
+
+
+@woven
+def _combined(
     back: bool,
-    tape: Tape,
+    program: Program,
+    t: int,
     level: Layout,
     values: Address,
     node: int,
     q: Address,
     targets: Address,
+    begin: int,
     c: int,
-    w: Work,
+    one: float,
+) -> None:
+    """One target into the output, or back."""
+    m, order, factor, channel = level.size[node], program.order_out, program.factors[t, 0], program.factors[t, 1]
+    along = powers(m, c, order + 1)
+    axes = program.target_order[t] - (factor == BY_MULTIPLYING)
+    runs, jump = _runs(program, t, axes), along[:axes]
+    step = [stride(a, along) for a in program.target_axes[t, :axes]]
+    new = [stride(a, along) for a in program.target_new[t, : program.factors[t, 4]]]
+    if factor == BY_ONE:
+        _spread(back, targets, 0, new, step, begin, jump, runs, m, c, one)
+    elif factor < BY_MATRIX:  # the sums of rows or of columns
+        at = quantity_start(program, level, node, program.factors[t, 3])
+        for x in range(m):
+            _spread(back, targets, new[0] * x, [], step, begin, jump, runs, m, c, constant(q, at + x, one))
+    else:
+        matrix, start, pace = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
+        for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
+            u, v = level.entry_row[e], level.entry_column[e]
+            weight = constant(values, start + pace * level.entry[e], one)
+            if factor == BY_MATRIX:
+                i, j = u * new[0] + v * new[1], begin
+            elif program.factors[t, 2] == 1:
+                i, j = u * along[order - 1], begin + v * along[axes]
+            else:
+                i, j = v * along[order - 1], begin + u * along[axes]
+            _spread(back, targets, i, [], step, j, jump, runs, m, c, weight)
+
+
+@woven
+def combine(
+    back: bool,
+    program: Program,
+    level: Layout,
+    values: Address,
+    node: int,
+    q: Address,
+    live: Address,
+    targets: Address,
+    c: int,
     one: float,
 ) -> None:
     """The targets other than the output into the output, which is the first, with A; or back."""
-    m = level.size[node]
-    width, every = tape.targets.width, tape.targets.every
-    n = (width // INTEGER_BYTES - 8) // 3
-    record = of_size(tape.targets, m)
-    for _ in range(every // width - 1):
-        record += width
-        factor, channel = integer(record, 0), integer(record, 1)
-        if factor != BY_ONE and not integer(w.live, channel):
-            continue
-        axes, base = integer(record, 4), integer(record, 5)
-        step, jump, new = (
-            record + 8 * INTEGER_BYTES,
-            record + (8 + n) * INTEGER_BYTES,
-            record + (8 + 2 * n) * INTEGER_BYTES,
-        )
-        if factor < BY_MATRIX:  # one, or row or column sums: spread along new axes
-            news, at = integer(record, 6), integer(w.section_start, integer(record, 3))
-            count = 1
-            for _ in range(news):
-                count *= m
-            for x in range(count):
-                i, rest = 0, x
-                for a in range(news):
-                    i += rest % m * integer(new, a)
-                    rest //= m
-                weight = one if factor == BY_ONE else get(q, at + x % m, one)
-                if back:
-                    strided(targets, base, jump, targets, i, step, axes, m, c, weight, w.indices)
-                else:
-                    strided(targets, i, step, targets, base, jump, axes, m, c, weight, w.indices)
-            continue
-        matrix, start, stride = level.matrix_of[channel], level.value_start[channel], level.value_stride[channel]
-        if factor == BY_MATRIX:
-            along, across, more, less = integer(new, 0), integer(new, 1), 0, 0
-        elif integer(record, 2) == 1:
-            along, across, more, less = integer(record, 7), 0, 0, integer(record, 7)
-        else:
-            along, across, more, less = 0, integer(record, 7), integer(record, 7), 0
-        for e in range(level.entry_start[matrix, node], level.entry_start[matrix, node + 1]):
-            u, v = level.entry_row[e], level.entry_column[e]
-            weight = get(values, start + stride * level.entry[e], one)
-            i, j = u * along + v * across, base + u * more + v * less
-            if back:
-                strided(targets, j, jump, targets, i, step, axes, m, c, weight, w.indices)
-            else:
-                strided(targets, i, step, targets, j, jump, axes, m, c, weight, w.indices)
+    begin = target_starts(program, level.size[node], c)
+    for t in range(1, len(program.target_order)):
+        if program.factors[t, 0] == BY_ONE or is_live(live, program.factors[t, 1] * len(level.size) + node):
+            _combined(back, program, t, level, values, node, q, targets, begin[t], c, one)
 
 
 @woven
 def invariants(
-    back: bool,
-    records: Records,
-    m: int,
-    tensor: Address,
-    o: int,
-    result: Address,
-    r: int,
-    c: int,
-    index: Address,
-    one: float,
+    back: bool, masks: Int, m: int, tensor: Address, o: int, result: Address, r: int, c: int, one: float
 ) -> None:
     """One row per set partition of the axes: the sum of the entries whose equated indices agree; or back."""
-    record, axes = of_size(records, m), (records.width // INTEGER_BYTES - 1) // 2
-    for _ in range(records.every // records.width):
-        step, still = record + INTEGER_BYTES, record + (1 + axes) * INTEGER_BYTES
-        if back:
-            strided(tensor, o, step, result, r, still, integer(record, 0), m, c, one, index)
+    along = powers(m, c, masks.shape[1])
+    for i in range(len(masks)):
+        at, steps = r + i * c, [stride(a, along) for a in masks[i, 1 : 1 + masks[i, 0]]]
+        if i == 0:  # all entries
+            count = power(m, masks[0, 0])
+            if back:
+                for x in range(count):
+                    add(tensor, o + x * c, result, at, one, c)
+            else:
+                total(result, at, tensor, o, c, count, one, c)
+        elif back:
+            move(tensor, o, steps, result, at, [0 for _ in steps], 0, m, c, one)
         else:
-            strided(result, r, still, tensor, o, step, integer(record, 0), m, c, one, index)
-        r += c
-        record += records.width
+            summed(result, at, [], tensor, o, steps, m, c, one)

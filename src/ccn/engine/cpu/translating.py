@@ -4,16 +4,23 @@ The functions are Python, of which they use a part: integers, booleans and float
 arrays, their elements and shapes; named tuples of integers, arrays and named tuples; ``if``, ``while``, ``for`` over a
 range, calls of each other. A local variable keeps the type that it is given first. Integers have 64 bits and do not
 overflow; ``//`` and ``%`` are of integers that are not negative. What else is met is an error with its place.
+
+What is known when a function is translated is worked out then, by Python: constants, arguments that are :class:`Known`,
+and what follows from them. An ``if`` whose condition is known becomes one of its branches, and a loop over a known
+range is written down round by round. Lists are known too: their elements may be numbers that are not, of which a
+comprehension makes as many. A name that is given a value in one place alone stands for what is known of it.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, NoReturn
 
@@ -24,10 +31,12 @@ __all__ = [
     "BOOL",
     "FUSED",
     "INT",
+    "Argument",
     "Array",
     "Emitted",
     "Function",
     "Kind",
+    "Known",
     "Struct",
     "Value",
     "array",
@@ -62,8 +71,18 @@ class Struct:
     words: int
 
 
+@dataclass(frozen=True)
+class Known:
+    """A value that is known when code is made, which it is worked into; ``name`` stands for it."""
+
+    value: Any = field(compare=False)
+    name: str
+
+
 Kind = np.dtype[Any] | Array | Struct
 """The type of a value: numbers have NumPy's."""
+Argument = Kind | Known
+"""What code is made for: the type of an argument, or its value."""
 
 
 @cache
@@ -111,11 +130,15 @@ class Function:
     """A function that is translated for each combination of kinds that it is called with.
 
     ``inlined``: always into its callers. ``woven``: written down in its caller, once for each call; it may return
-    several values, at its end. Other functions return an integer or nothing, as their annotations say.
+    several values, at its end. ``apart``: not with its callers, but once for all of them; it takes integers, booleans
+    and floating-point numbers of one kind, as its annotations say, and returns nothing. Other functions return an
+    integer or nothing.
     """
 
-    def __init__(self, python: Callable[..., Any], *, inlined: bool = False, woven: bool = False) -> None:
-        self.python, self.inlined, self.woven = python, inlined, woven
+    def __init__(
+        self, python: Callable[..., Any], *, inlined: bool = False, woven: bool = False, apart: bool = False
+    ) -> None:
+        self.python, self.inlined, self.woven, self.apart = python, inlined, woven, apart
         self.__doc__, self.__name__, self.__module__ = python.__doc__, python.__name__, python.__module__
         self.__wrapped__ = python
 
@@ -131,6 +154,17 @@ class Function:
     def names(self) -> list[str]:
         """Of its parameters."""
         return [a.arg for a in self.tree.args.args]
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The annotations of its parameters."""
+        return [ast.unparse(a.annotation) for a in self.tree.args.args if a.annotation is not None]
+
+    @cached_property
+    def written(self) -> Counter[str]:
+        """How often each local variable is given a value in its text."""
+        stored = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        return Counter(n.id for n in stored)
 
     @property
     def returns_nothing(self) -> bool:
@@ -155,7 +189,7 @@ class Emitted:
         self.__doc__, self.__name__, self.__module__ = write.__doc__, write.__name__, write.__module__
 
 
-def entry(function: Function, kinds: Sequence[Kind], name: str, module: Any) -> None:
+def entry(function: Function, kinds: Sequence[Argument], name: str, module: Any) -> None:
     """Write a function, which returns nothing, into a module under a name by which it can be called.
 
     It takes an integer of 64 bits for an integer, for a boolean and for the address of what describes an array or a
@@ -163,13 +197,17 @@ def entry(function: Function, kinds: Sequence[Kind], name: str, module: Any) -> 
     """
     if not function.returns_nothing:
         raise NotImplementedError(f"{function.__module__}.{function.__name__} returns a value: Python cannot call it")
-    taken = [_type(kind) if isinstance(kind, np.dtype) and kind.kind == "f" else _WORD for kind in kinds]
+    unknown = [kind for kind in kinds if not isinstance(kind, Known)]
+    taken = [_type(kind) if isinstance(kind, np.dtype) and kind.kind == "f" else _WORD for kind in unknown]
     made = ir.Function(module, ir.FunctionType(ir.VoidType(), taken), name)
     made.attributes.add("nounwind")
     builder = ir.IRBuilder(made.append_basic_block())
+    codes = iter(made.args)
     given = [
-        Value(kind, builder.trunc(code, _type(kind)) if kind == BOOL else code)
-        for kind, code in zip(kinds, made.args, strict=True)
+        kind.value
+        if isinstance(kind, Known)
+        else Value(kind, builder.trunc(next(codes), _type(kind)) if kind == BOOL else next(codes))
+        for kind in kinds
     ]
     _Body(function, given, builder, {}).write()
     if not builder.block.is_terminated:
@@ -188,19 +226,41 @@ _ARITHMETIC = {
     ast.LShift: ("shl", ""),
     ast.RShift: ("ashr", ""),
 }
+_FOLDED: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 _COMPARED = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 class _Body(ast.NodeVisitor):
     """One function as it is written down, for arguments of certain kinds."""
 
-    def __init__(self, function: Function, given: Sequence[Value], builder: Any, written: dict[Any, Any]) -> None:
+    def __init__(self, function: Function, given: Sequence[Any], builder: Any, written: dict[Any, Any]) -> None:
         self.function, self.builder, self.written = function, builder, written
         self.names: dict[str, Value] = {}  # the code of a local variable is where it is kept
+        self.known: dict[str, Any] = {}  # parameters and counts of loops that are known now
         self.loops: list[tuple[Any, Any]] = []  # where ``continue`` and ``break`` lead
         self.result: Any = None
         for name, value in zip(function.names, given, strict=True):
-            self._set(name, value)
+            if isinstance(value, Value):
+                self._set(name, value)
+            else:
+                self.known[name] = value
 
     def write(self) -> Any:
         """All statements; what a woven function returns."""
@@ -223,6 +283,8 @@ class _Body(ast.NodeVisitor):
         """A value, or a constant of Python as one."""
         if isinstance(found, Value):
             return found
+        if isinstance(found, np.integer):
+            found = int(found)
         if not isinstance(found, bool | int | float):
             self._fail(node, f"{ast.unparse(node)} as a number")
         kind = BOOL if isinstance(found, bool) else INT if isinstance(found, int) else FLOAT
@@ -269,6 +331,8 @@ class _Body(ast.NodeVisitor):
         return node.value
 
     def visit_Name(self, node: ast.Name) -> Any:
+        if node.id in self.known:
+            return self.known[node.id]
         if node.id in self.names:
             held = self.names[node.id]
             return Value(held.kind, self.builder.load(held.code))
@@ -278,6 +342,29 @@ class _Body(ast.NodeVisitor):
 
     def visit_Tuple(self, node: ast.Tuple) -> list[Any]:
         return [self.visit(e) for e in node.elts]
+
+    def visit_List(self, node: ast.List) -> list[Any]:
+        found: list[Any] = []
+        for e in node.elts:
+            found += self.visit(e.value) if isinstance(e, ast.Starred) else [self.visit(e)]
+        return found
+
+    def visit_ListComp(self, node: ast.ListComp) -> list[Any]:
+        """One value after another, for what is known."""
+        (of,), before, found = node.generators, dict(self.known), []
+        for item in self.visit(of.iter):
+            self._know(of.target, item)
+            found.append(self.visit(node.elt))
+        self.known = before
+        return found
+
+    def _know(self, target: ast.AST, value: Any) -> None:
+        if isinstance(target, ast.Tuple):
+            for t, v in zip(target.elts, value, strict=True):
+                self._know(t, v)
+        else:
+            assert isinstance(target, ast.Name)
+            self.known[target.id] = value
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         of = self.visit(node.value)
@@ -311,11 +398,18 @@ class _Body(ast.NodeVisitor):
         first = b.inttoptr(self._word(of.code, 0), _type(of.kind.dtype).as_pointer())
         return of.kind.dtype, b.gep(first, [place])
 
+    def visit_Slice(self, node: ast.Slice) -> slice:
+        return slice(*(None if x is None else self.visit(x) for x in (node.lower, node.upper, node.step)))
+
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         of = self.visit(node.value)
+        if isinstance(of, np.ndarray):
+            at = self.visit(node.slice)
+            found = of[tuple(at) if isinstance(at, list) else at]
+            return found.item() if isinstance(found, np.integer) else found
         if isinstance(of, tuple | list):  # of constants, or a shape
             at = self.visit(node.slice)
-            if isinstance(at, int):
+            if isinstance(at, int | slice):
                 return of[at]
             *rest, found = (self._given(node, x) for x in of)
             for i, x in reversed(list(enumerate(rest))):
@@ -330,6 +424,8 @@ class _Body(ast.NodeVisitor):
         return self._operate(node, node.op, self.visit(node.left), self.visit(node.right))
 
     def _operate(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
+        if not isinstance(left, Value) and not isinstance(right, Value):
+            return _FOLDED[type(op)](left, right)
         a, b = self._common(self._given(node, left), self._given(node, right), node)
         if isinstance(op, ast.Div):
             a, b = (self._as(v, FLOAT, node) if v.kind == INT else v for v in (a, b))
@@ -341,14 +437,23 @@ class _Body(ast.NodeVisitor):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         of = self.visit(node.operand)
+        if not isinstance(of, Value):
+            return not of if isinstance(node.op, ast.Not) else -of
         if isinstance(node.op, ast.Not):
             return Value(BOOL, self.builder.not_(self._truth(self._given(node, of))))
         if isinstance(node.op, ast.USub):
             return self._operate(node, ast.Sub(), 0, of)
         return self.generic_visit(node)
 
-    def visit_Compare(self, node: ast.Compare) -> Value:
-        left, found = self._value(node.left), None
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        left, found = self.visit(node.left), None
+        if len(node.ops) == 1 and not isinstance(left, Value):
+            right = self.visit(node.comparators[0])
+            if isinstance(node.ops[0], ast.In):
+                return left in right
+            if not isinstance(right, Value):
+                return _FOLDED[type(node.ops[0])](left, right)
+        left = self._given(node, left)
         for op, other in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In):
                 here = [self._compare(node, ast.Eq(), left, self._given(node, x)) for x in self.visit(other)]
@@ -369,30 +474,37 @@ class _Body(ast.NodeVisitor):
             return self.builder.icmp_signed(sign, a.code, b.code)
         return (self.builder.fcmp_unordered if sign == "!=" else self.builder.fcmp_ordered)(sign, a.code, b.code)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> Value:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         """What follows is looked at only if it decides."""
-        b, after = self.builder, self.builder.append_basic_block()
-        every = isinstance(node.op, ast.And)
-        known = []
-        for i, of in enumerate(node.values):
-            truth = self._truth(self._value(of))
-            known.append((truth if i == len(node.values) - 1 else ir.IntType(1)(not every), b.block))
-            if i == len(node.values) - 1:
-                b.branch(after)
-            else:
-                more = b.append_basic_block()
-                b.cbranch(truth, *((more, after) if every else (after, more)))
-                b.position_at_end(more)
+        b, every, values = self.builder, isinstance(node.op, ast.And), list(node.values)
+        found = self.visit(values.pop(0))
+        while not isinstance(found, Value):  # what is known is left out
+            if bool(found) != every or not values:
+                return bool(found)
+            found = self.visit(values.pop(0))
+        after, known = b.append_basic_block(), []
+        while True:
+            truth = self._truth(self._given(node, found))
+            known.append((ir.IntType(1)(not every) if values else truth, b.block))
+            if not values:
+                break
+            more = b.append_basic_block()
+            b.cbranch(truth, *((more, after) if every else (after, more)))
+            b.position_at_end(more)
+            found = self.visit(values.pop(0))
+        b.branch(after)
         b.position_at_end(after)
         found = b.phi(ir.IntType(1))
         for code, block in known:
             found.add_incoming(code, block)
         return Value(BOOL, found)
 
-    def visit_IfExp(self, node: ast.IfExp) -> Value:
-        b, known = self.builder, []
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        b, known, test = self.builder, [], self.visit(node.test)
+        if not isinstance(test, Value):
+            return self.visit(node.body if test else node.orelse)
         yes, no, after = (b.append_basic_block() for _ in range(3))
-        b.cbranch(self._truth(self._value(node.test)), yes, no)
+        b.cbranch(self._truth(test), yes, no)
         for block, of in ((yes, node.body), (no, node.orelse)):
             b.position_at_end(block)
             value = self._value(of)
@@ -409,13 +521,19 @@ class _Body(ast.NodeVisitor):
         return Value(known[0][0].kind, found)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        of, given = self.visit(node.func), [self._value(a) for a in node.args]
+        of, given = self.visit(node.func), [self.visit(a) for a in node.args]
         b = self.builder
+        if isinstance(of, Function):
+            return self._call(node, of, given)
+        if isinstance(of, type) and issubclass(of, tuple):
+            return of(*given)
+        integer = isinstance(of, type) and issubclass(of, np.integer)
+        if not any(isinstance(a, Value) for a in given) and not isinstance(of, Emitted) and not integer:
+            return of(*given)
+        given = [self._given(node, a) for a in given]
         if isinstance(of, Emitted):
             code = of.write(b, *(v.code for v in given))
             return None if code is None else Value(_KINDS[str(code.type)], code)
-        if isinstance(of, Function):
-            return self._call(node, of, given)
         if of in (max, min) and len(given) == 2:
             x, y = self._common(given[0], given[1], node)
             first = self._compare(node, ast.Lt() if of is min else ast.Gt(), x, y)
@@ -426,26 +544,45 @@ class _Body(ast.NodeVisitor):
             return self._as(given[0], np.dtype(of), node)
         return self.generic_visit(node)
 
-    def _call(self, node: ast.AST, of: Function, given: list[Value]) -> Any:
+    def _call(self, node: ast.AST, of: Function, given: list[Any]) -> Any:
         if of.woven:
             return _Body(of, given, self.builder, self.written).write()
-        key = of, *(v.kind for v in given)
+        if all(isinstance(a, Value | bool | int | float) for a in given):
+            given = [self._given(node, a) for a in given]
+        if of.apart:
+            return self._linked(node, of, given)
+        key = of, *(v.kind if isinstance(v, Value) else ("known", v if isinstance(v, int) else id(v)) for v in given)
         if key not in self.written:
-            self.written[key] = self._function(node, of, [v.kind for v in given])
-        found = self.builder.call(self.written[key], [v.code for v in given])
+            self.written[key] = self._function(node, of, given)
+        found = self.builder.call(self.written[key], [v.code for v in given if isinstance(v, Value)])
         return None if found.type == ir.VoidType() else Value(INT, found)
 
-    def _function(self, node: ast.AST, of: Function, kinds: list[Kind]) -> Any:
+    def _linked(self, node: ast.AST, of: Function, given: list[Value]) -> None:
+        """A call of a function whose code is somewhere else: it finds it by a name that says which it is."""
+        kind = next((v.kind for v, name in zip(given, of.parameters, strict=True) if name == "float"), FLOAT)
+        name = f"{of.__module__}:{of.__name__}:{kind.str[1:]}"  # type: ignore[union-attr]
+        to = [kind if wanted == "float" else INT for wanted in of.parameters]
+        module = self.builder.module
+        if name not in module.globals:
+            ir.Function(module, ir.FunctionType(ir.VoidType(), [_type(k) for k in to]), name).attributes.add("nounwind")
+        codes = [self._as(v, k, node).code for v, k in zip(given, to, strict=True)]
+        self.builder.call(module.globals[name], codes)
+
+    def _function(self, node: ast.AST, of: Function, given: list[Any]) -> Any:
         module, nothing = self.builder.module, of.returns_nothing
         returned = ir.VoidType() if nothing else _WORD
         name = module.get_unique_name(of.__name__)
-        made = ir.Function(module, ir.FunctionType(returned, [_type(k) for k in kinds]), name)
+        made = ir.Function(
+            module, ir.FunctionType(returned, [_type(v.kind) for v in given if isinstance(v, Value)]), name
+        )
         made.linkage = "internal"
         made.attributes.add("nounwind")
         if of.inlined:
             made.attributes.add("alwaysinline")
         builder = ir.IRBuilder(made.append_basic_block())
-        _Body(of, [Value(k, a) for k, a in zip(kinds, made.args, strict=True)], builder, self.written).write()
+        codes = iter(made.args)
+        inside = [Value(v.kind, next(codes)) if isinstance(v, Value) else v for v in given]
+        _Body(of, inside, builder, self.written).write()
         if not builder.block.is_terminated:
             builder.ret_void() if nothing else builder.unreachable()
         return made
@@ -459,6 +596,8 @@ class _Body(ast.NodeVisitor):
             self.visit(node)
 
     def _set(self, name: str, value: Value) -> None:
+        if name in self.known:
+            self._fail(self.function.tree, f"{name}, which is known and then is not,")
         if name not in self.names:
             with self.builder.goto_entry_block():
                 self.names[name] = Value(value.kind, self.builder.alloca(_type(value.kind)))
@@ -470,8 +609,10 @@ class _Body(ast.NodeVisitor):
             for t, f in zip(target.elts, found, strict=True):
                 self._assign(t, f)
         elif isinstance(target, ast.Name):
-            value = self._given(target, found)
-            self._set(target.id, value)
+            if isinstance(found, list) or (not isinstance(found, Value) and self.function.written[target.id] == 1):
+                self.known[target.id] = found
+            else:
+                self._set(target.id, self._given(target, found))
         elif isinstance(target, ast.Subscript):
             kind, pointer = self._element(target)
             self.builder.store(self._as(self._given(target, found), kind, target).code, pointer)
@@ -506,9 +647,12 @@ class _Body(ast.NodeVisitor):
             self.builder.ret(self._as(self._given(node, found), INT, node).code)
 
     def visit_If(self, node: ast.If) -> None:
-        b = self.builder
+        b, test = self.builder, self.visit(node.test)
+        if not isinstance(test, Value):
+            self._all(node.body if test else node.orelse)
+            return
         yes, no, after = (b.append_basic_block() for _ in range(3))
-        b.cbranch(self._truth(self._value(node.test)), yes, no)
+        b.cbranch(self._truth(test), yes, no)
         for block, body in ((yes, node.body), (no, node.orelse)):
             b.position_at_end(block)
             self._all(body)
@@ -543,7 +687,11 @@ class _Body(ast.NodeVisitor):
             or not isinstance(node.target, ast.Name)
         ):
             self._fail(node, f"a loop over {ast.unparse(call)}")
-        bounds = [self._int(a) for a in call.args]
+        known = [self.visit(a) for a in call.args]
+        if self.function.written[node.target.id] == 1 and not any(isinstance(x, Value) for x in known):
+            self._unrolled(node, range(*known))
+            return
+        bounds = [self._as(self._given(node, x), INT, node).code for x in known]
         first, end = (bounds[0], bounds[1]) if len(bounds) > 1 else (_WORD(0), bounds[0])
         with b.goto_entry_block():
             count = b.alloca(_WORD)
@@ -560,6 +708,20 @@ class _Body(ast.NodeVisitor):
         self._set(node.target.id, Value(INT, i))
         with self._loop(more, after):
             self._all(node.body)
+
+    def _unrolled(self, node: ast.For, over: range) -> None:
+        """A loop whose bounds are known, written down round by round."""
+        name, b = node.target.id, self.builder  # type: ignore[attr-defined]
+        after = b.append_basic_block()
+        for i in over:
+            more = b.append_basic_block()
+            self.known[name] = i
+            with self._loop(more, after):
+                self._all(node.body)
+            b.position_at_end(more)
+        self.known.pop(name, None)
+        b.branch(after)
+        b.position_at_end(after)
 
     def visit_Break(self, node: ast.Break) -> None:
         self.builder.branch(self.loops[-1][1])

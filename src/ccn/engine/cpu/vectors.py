@@ -13,30 +13,29 @@ from typing import Any
 
 from llvmlite import ir
 
-from ccn.engine.cpu.compiling import compiled, emitted, inlined, processor
+from ccn.engine.cpu.compiling import compiled, emitted, inlined, processor, shared
 from ccn.engine.cpu.translating import FUSED
 
 __all__ = [
+    "Address",
     "add",
+    "add_rows",
+    "constant",
     "copy",
     "each",
     "fill",
     "finish",
     "get",
-    "integer",
+    "is_live",
     "keep",
     "multiply",
     "multiply_transposed",
-    "no_inline",
     "put",
     "total",
 ]
 
 
-@emitted
-def no_inline(builder: Any) -> None:
-    """The function that calls it is not inlined: then its loop has all registers to itself."""
-    builder.function.attributes.add("noinline")
+Address = int
 
 
 def _pointer(builder: Any, kind: Any, address: Any, place: Any, lanes: int = 1) -> Any:
@@ -105,10 +104,29 @@ def put(builder: Any, address: Any, place: Any, value: Any) -> None:
     builder.store(value, _pointer(builder, value.type, address, place))
 
 
+@inlined
+def is_live(live: int, place: int) -> int:
+    """Whether the byte at a place is not 0; always if the place is negative."""
+    found = 1
+    if place >= 0:
+        found = byte(live, place)
+    return found
+
+
 @emitted
-def integer(builder: Any, address: Any, place: Any) -> Any:
-    """The integer at a place."""
-    return builder.load(_pointer(builder, _WORD, address, place))
+def byte(builder: Any, address: Any, place: Any) -> Any:
+    """The byte at a place where nothing is written while kernels run."""
+    found = builder.load(_pointer(builder, ir.IntType(8), address, place))
+    found.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return found
+
+
+@emitted
+def constant(builder: Any, address: Any, place: Any, like: Any) -> Any:
+    """The number at a place where nothing is written while kernels run."""
+    found = builder.load(_pointer(builder, like.type, address, place))
+    found.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return found
 
 
 def _adder(lanes: int) -> Any:
@@ -125,7 +143,7 @@ def _adder(lanes: int) -> Any:
 _add16, _add8, _add4 = _adder(16), _adder(8), _adder(4)
 
 
-@compiled
+@shared
 def _add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
     at = 0
     while at + 64 <= n:
@@ -159,7 +177,17 @@ def add(to: int, i: int, source: int, j: int, w: float, n: int) -> None:
         _add(to, i, source, j, w, n)
 
 
-@compiled
+@inlined
+def add_rows(to: int, i: int, source: int, j: int, w: float, rows: int, n: int) -> None:
+    """:func:`add` for rows that follow each other."""
+    if n & 15:
+        _add(to, i, source, j, w, rows * n)
+    else:
+        for at in range(0, rows * n, 16):
+            _add16(to, i + at, source, j + at, w)
+
+
+@shared
 def fill(to: int, i: int, n: int, value: float) -> None:
     """``to[i : i + n] = value``."""
     for at in range(i, i + n):
@@ -206,13 +234,22 @@ def _totaller(lanes: int) -> Any:
     return step
 
 
-_total16, _total4 = _totaller(16), _totaller(4)
+_total16, _total8, _total4 = _totaller(16), _totaller(8), _totaller(4)
 
 
-@compiled
+@inlined
 def total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float, n: int) -> None:
     """``to[i : i + n] += w * sum_x source[j + x jump : .. + n]`` for x < count."""
-    no_inline()
+    if n == 16:
+        _total16(to, i, source, j, jump, count, w)
+    elif n == 8:
+        _total8(to, i, source, j, jump, count, w)
+    else:
+        _total(to, i, source, j, jump, count, w, n)
+
+
+@shared
+def _total(to: int, i: int, source: int, j: int, jump: int, count: int, w: float, n: int) -> None:
     at = 0
     while at + 16 <= n:
         _total16(to, i + at, source, j + at, jump, count, w)
@@ -251,13 +288,12 @@ def _finisher(lanes: int) -> Any:
 _finish16, _finish4, _finish1 = _finisher(16), _finisher(4), _finisher(1)
 
 
-@compiled
+@shared
 def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one: float) -> None:
     """Add the bias to each row and, if ``positive``, keep what is above zero.
 
     At ``mask``, unless it is 0, a byte for each number says whether it is.
     """
-    no_inline()
     for i in range(0, rows * c, c):
         at = 0
         while at + 16 <= c:
@@ -271,28 +307,49 @@ def finish(to: int, rows: int, c: int, bias: int, mask: int, positive: bool, one
             at += 1
 
 
-@emitted
-def _keep16(builder: Any, to: Any, i: Any, source: Any, like: Any, flag: Any) -> None:
-    """``to[i : i + 16]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
-    into = _pointer(builder, like.type, to, i, 16)
-    a = builder.load(into, align=_bytes(like))
-    b = builder.load(_pointer(builder, flag.type, source, i, 16), align=_bytes(flag))
-    zero = ir.Constant(b.type, [0] * 16)
-    compare = builder.icmp_unsigned if isinstance(flag.type, ir.IntType) else builder.fcmp_ordered
-    kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * 16))
-    builder.store(kept, into, align=_bytes(like))
+def _keeper(lanes: int) -> Any:
+    """Some columns of :func:`keep`."""
+
+    @emitted
+    def step(
+        builder: Any, to: Any, i: Any, source: Any, rows: Any, c: Any, sums: Any, j: Any, like: Any, flag: Any
+    ) -> None:
+        held, into = _variable(builder, ir.VectorType(like.type, lanes)), _pointer(builder, like.type, sums, j, lanes)
+        builder.store(builder.load(into, align=_bytes(like)), held)
+        with _times(builder, rows) as row:
+            at = builder.add(i, builder.mul(row, c))
+            here = _pointer(builder, like.type, to, at, lanes)
+            a = builder.load(here, align=_bytes(like))
+            b = builder.load(_pointer(builder, flag.type, source, at, lanes), align=_bytes(flag))
+            zero = ir.Constant(b.type, [0] * lanes)
+            compare = builder.icmp_unsigned if isinstance(flag.type, ir.IntType) else builder.fcmp_ordered
+            kept = builder.select(compare(">", b, zero), a, ir.Constant(a.type, [0.0] * lanes))
+            builder.store(kept, here, align=_bytes(like))
+            builder.store(builder.fadd(builder.load(held), kept, flags=FUSED), held)
+        builder.store(builder.load(held), into, align=_bytes(like))
+
+    return step
+
+
+_keep16, _keep8 = _keeper(16), _keeper(8)
 
 
 @compiled
-def keep(to: int, source: int, n: int, one: float, flag: float) -> None:
-    """``to[:n]`` set to zero where ``source``, numbers of the kind of ``flag``, is not above zero."""
+def keep(to: int, source: int, rows: int, c: int, sums: int, one: float, flag: float) -> None:
+    """Set rows of c numbers to 0 where ``source``, numbers of the kind of ``flag``, is not above 0; add them up."""
     at = 0
-    while at + 16 <= n:
-        _keep16(to, at, source, one, flag)
+    while at + 16 <= c:
+        _keep16(to, at, source, rows, c, sums, at, one, flag)
         at += 16
-    while at < n:
-        if not get(source, at, flag) > flag - flag:
-            put(to, at, one - one)
+    while at + 8 <= c:
+        _keep8(to, at, source, rows, c, sums, at, one, flag)
+        at += 8
+    while at < c:
+        for i in range(at, at + rows * c, c):
+            if get(source, i, flag) > flag - flag:
+                put(sums, at, get(sums, at, one) + get(to, i, one))
+            else:
+                put(to, i, one - one)
         at += 1
 
 
@@ -354,7 +411,7 @@ _each4, _each2, _each1 = (_multiplier(r, 16, each=True) for r in (4, 2, 1))
 _each1x4 = _multiplier(1, 4, each=True)
 
 
-@compiled
+@shared
 def _product(
     adds: bool,
     to: int,
@@ -373,7 +430,6 @@ def _product(
     like: float,
 ) -> None:
     """``to = x w``, or added to it, for any strides of x (rows, k)."""
-    no_inline()
     column = 0
     while column + 16 <= n:
         a, b, d, left = i + column, j, m + column, rows
@@ -447,7 +503,7 @@ def multiply_transposed(
     _product(True, w, m, n, x, j, 1, pace, k, rows, g, i, along, n, like)
 
 
-@compiled
+@shared
 def each(
     adds: bool,
     to: int,
@@ -469,7 +525,6 @@ def each(
 
     Rows of ``to`` are ``along`` numbers apart and those of w ``row``, and x[r, k, 0] is at ``r pace + k stride``.
     """
-    no_inline()
     column = 0
     while column + 16 <= n:
         a, b, left = i + column, j + column, rows
