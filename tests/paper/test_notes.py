@@ -6,6 +6,8 @@ from typing import Any
 
 from made_up import qm9, record
 
+from ccn.methods.network import NetworkMethod
+from ccn.methods.registry import make_method
 from ccn.paper.comparison import Figure
 from ccn.paper.notes import fewer_rows, marks, timeouts
 from ccn.paper.tables import table
@@ -61,6 +63,13 @@ def test_a_recipe_that_has_changed_since_is_said() -> None:
 
     assert "ccn-3-default on PTC, before its recipe changed: norm none." in notes(members=5, norm=None)
     assert not any("before its recipe changed" in note for note in notes(members=5))
+
+
+def test_the_recipe_of_a_method_that_departs_from_the_default_is_no_change() -> None:
+    made = make_method("ccn-1-default", classification=True)
+    assert isinstance(made, NetworkMethod)
+    notes = table("kernels", [record("PTC", made.name, test=0.5, config={"recipe": to_dict(made.resolved())})]).notes
+    assert not any("before its recipe changed" in note for note in notes)
 
 
 def test_a_setting_that_did_not_exist_is_not_a_change() -> None:

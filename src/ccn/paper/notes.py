@@ -6,9 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ccn.methods.network import NetworkMethod
+from ccn.methods.registry import make_method
 from ccn.paper.comparison import LEVEL, Figure
 from ccn.paper.records import Record
-from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Recipe, recipe, to_dict
+from ccn.training.recipe import PAPER_WIDTHS, SECTIONS, Recipe, to_dict
 
 __all__ = ["fewer_rows", "looks", "marks", "settings", "timeouts"]
 
@@ -116,16 +118,18 @@ def _changed(r: Record) -> str:
 
 
 def _earlier(r: Record) -> str:
-    """Where the recipe ``default`` has changed since a record was made, what it was."""
+    """Where the recipe of a method that derives from ``default`` has changed since a record was made, what it was."""
     then = r.config.get("recipe", {})
     if then.get("name") != "default" or not SECTIONS.keys() <= then.keys():
         return ""
     then = {
         section: {**values, **then[section]} for section, values in to_dict(Recipe()).items() if section in SECTIONS
     }
-    given = {"order", "rising", *(r.config.get("options", {}).get("settings") or {})}
+    given = {"rising", *(r.config.get("options", {}).get("settings") or {})}
     given |= {"least_steps"} if "epochs" in given else set()
-    now = to_dict(recipe("default").for_task(classification=r.metric == "accuracy"))
+    method = make_method(r.method, classification=r.metric == "accuracy")
+    assert isinstance(method, NetworkMethod)  # it has a recipe
+    now = to_dict(method.resolved())
     return ", ".join(
         f"{field} {then[section].get(field, 'none')}"
         for section in SECTIONS
