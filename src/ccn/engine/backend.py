@@ -54,7 +54,13 @@ class Job:
 
 
 class Backend(Protocol):
-    """One form of the engine."""
+    """One form of the engine.
+
+    Attributes:
+        STORES_ALL: it stores activations that are wanted for their invariants alone, too.
+    """
+
+    STORES_ALL: bool
 
     def serves(self, like: Tensor, differentiable: bool) -> bool:
         """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""

@@ -43,6 +43,8 @@ __all__ = [
     "serves",
 ]
 
+STORES_ALL = True
+
 
 def serves(like: Tensor, differentiable: bool) -> bool:
     """Always."""

@@ -36,6 +36,8 @@ from ccn.schemes.packed import Level, Nodes
 
 __all__ = ["aggregate", "invariants", "prepare", "serves"]
 
+STORES_ALL = False
+
 
 def serves(like: Tensor, differentiable: bool) -> bool:
     """Single and double precision, real memory, a fixed A."""

@@ -2,7 +2,9 @@
 
 Nodes with the same part and the same children, twins, have the same result, which is computed once; their gradients
 are added up before anything else is done with them. The children of a very large graph are worked on in chunks, each
-of which adds to the targets of all nodes: else the working memory would be several times the children's activations.
+of which adds to the targets of the nodes that have children in it: else the working memory would be several times the
+children's activations. Only targets of nodes with children in several chunks outlive a chunk, which are few where
+vertices with near numbers are near in the graph.
 
 They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`), a
 :class:`~ccn.engine.cpu.program.Program`, and what it means at parts of each size
@@ -94,14 +96,16 @@ def forward(
                 for at in range(0, wide, c):
                     each(False, w.table, i + at, along, w.x, j, pace, c, rows, deep, weights, start + at, wide, c, one)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                if chunk < level.group_first[group] or chunk > level.group_last[group]:
+                    continue
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
                 begin(program, level, node, values, w, one)
-                if chunk == opening:
+                if chunk == level.group_first[group]:
                     fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
                 gather(False, program, tape, level, node, chunk, q, targets, c, w, one)
-                if chunk < closing:
+                if chunk < level.group_last[group]:
                     continue
                 combine(False, tape, level, values, node, q, targets, c, w, one)
                 finish(targets, length // c, c, bias, mask + o if mask else 0, positive, one)
@@ -156,11 +160,13 @@ def backward(
             length_x, length_table = reserve(program, level, chunk, n, c, w, one)
             fill(w.table, 0, length_table, zero)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                if chunk < level.group_first[group] or chunk > level.group_last[group]:
+                    continue
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
                 begin(program, level, node, values, w, one)
-                if chunk == opening:
+                if chunk == level.group_first[group]:
                     fill(targets, 0, integer(of_size(tape.length, level.size[node]), 0), zero)
                     for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
                         twin = level.node_order[at]
