@@ -5,9 +5,10 @@ import pytest
 import torch
 
 import ccn
-from ccn.engine.cpu import form, layout
+from ccn.engine.cpu import form, layout, workspace
 from ccn.engine.cpu.program import program
 from ccn.engine.matrices import Matrices
+from ccn.errors import ConfigurationError
 from ccn.testing import random_graph
 
 
@@ -41,6 +42,13 @@ def test_the_nodes_of_a_large_graph_share_working_memory(monkeypatch: pytest.Mon
         targets.append(layout.work_lengths(program(plan), made, 4, 4, mixed=False)[2])
     assert len(made.chunk_below) > 5
     assert targets[1] < 0.2 * 200 * targets[0]
+
+
+def test_working_memory_that_is_not_there_is_said_before_it_is_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace, "available_bytes", lambda device: 3_000_000_000)
+    monkeypatch.setattr(torch, "empty", lambda *shape, **kind: pytest.fail("allocated"))
+    with pytest.raises(ConfigurationError, match=r"4\.0 GB .* 3\.0 GB"):
+        workspace.workspace(1, 1_000_000_000, torch.float32)
 
 
 def test_threads_share_a_batch() -> None:
