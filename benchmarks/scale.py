@@ -5,6 +5,7 @@
 * ``epoch``: an epoch over many more of them in batches.
 * ``mesh``: a triangulated grid as one graph, whose vertices have targets, trained at order 2.
 * ``screening``: ``ccn predict --cluster`` on two workers, one of which is killed (needs CCN_DATA).
+* ``chunks``: what client and scheduler spend on chunks that need no work, and the bytes moved (needs CCN_DATA).
 
 The sizes are arguments. What is measured runs in new processes with one thread each. Processor seconds are those of all
 threads of a process; on a busy machine they say more than seconds by the clock, and exponents and the projection are
@@ -284,6 +285,13 @@ def mesh(given: argparse.Namespace) -> Row:
 # --- screening
 
 
+def _has_zinc(part: str) -> bool:
+    found = (Path(os.environ.get("CCN_DATA", "")) / "zinc" / "zinc250k.smi.gz").is_file()
+    if not found:
+        print(f"{part} is skipped: CCN_DATA names no folder with zinc/zinc250k.smi.gz")
+    return found
+
+
 def _molecules(rows: int, folder: Path) -> Path:
     """A table of molecules of ZINC, repeated, with a running number."""
     with gzip.open(Path(os.environ["CCN_DATA"]) / "zinc" / "zinc250k.smi.gz", "rt") as file:
@@ -363,18 +371,49 @@ def _rows_in(part: Path) -> int:
     return 0
 
 
-def _moved(model: Path, table: Path, chunk: int) -> Row:
-    """Bytes of a chunk there and back, and of the model file, as they are pickled."""
+def _echo(texts: Any, answer: Any) -> Any:
+    """What a chunk takes but for the work."""
+    return answer
+
+
+def per_chunk(folder: Path, chunk: int, times: int = 200) -> Row:
+    """Processor seconds that a client and a scheduler, both in this process, take for a chunk, and the bytes moved."""
+    from distributed import Client, LocalCluster
+
     from ccn.learning import model_file
     from ccn.runs.answers import Question
     from ccn.runs.workers import ask
 
-    question = Question()
-    with table.open(encoding="utf-8") as file:
+    model = _model(folder)
+    with _molecules(chunk, folder).open(encoding="utf-8") as file:
         texts = [row["smiles"] for row in itertools.islice(csv.DictReader(file), chunk)]
-    answer = ask(question, model_file.load(model), (texts, None))
-    sizes = [len(pickle.dumps(x, protocol=5)) for x in ((question, (texts, None)), answer)]
-    return {"there": sizes[0], "back": sizes[1], "model": model.stat().st_size, "rows": len(texts)}
+    answer = ask(Question(), model_file.load(model), (texts, None))
+    there, back = (len(pickle.dumps(x, protocol=5)) for x in ((Question(), (texts, None)), answer))
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        client.submit(_echo, texts, answer, pure=False).result()
+
+        def run() -> None:
+            waiting = [client.submit(_echo, texts, answer, pure=False) for _ in range(6)]
+            for _ in range(times):
+                waiting.pop(0).result()
+                waiting.append(client.submit(_echo, texts, answer, pure=False))
+
+        _, took = timed(run)
+    return {
+        "rows": chunk, "processor": took["processor"] / times, "there": there, "back": back,
+        "model": model.stat().st_size,
+    }  # fmt: skip
+
+
+def chunks(given: argparse.Namespace) -> Row | None:
+    """What the cluster costs beside the work."""
+    if not _has_zinc("chunks"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        return per_chunk(Path(folder), given.chunk)
 
 
 def _predict(model: Path, table: Path, out: Path, chunk: int, *words: str) -> subprocess.Popen[bytes]:
@@ -404,8 +443,7 @@ def _lines(path: Path) -> Iterator[str]:
 
 def screening(given: argparse.Namespace) -> Row | None:
     """``ccn predict --cluster`` with two workers, one of which is killed halfway."""
-    if not (Path(os.environ.get("CCN_DATA", "")) / "zinc" / "zinc250k.smi.gz").is_file():
-        print("screening is skipped: CCN_DATA names no folder with zinc/zinc250k.smi.gz")
+    if not _has_zinc("screening"):
         return None
     with tempfile.TemporaryDirectory() as folder:
         return screen(Path(folder), given.molecules, given.chunk)
@@ -423,7 +461,7 @@ def screen(folder: Path, rows: int, chunk: int) -> Row:
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
     ) as cluster:
         cluster.scheduler.add_plugin(watch.plugin())
-        began, scheduler = time.monotonic(), time.process_time()
+        began = time.monotonic()
         run = _predict(model, table, out, chunk, "--cluster", cluster.scheduler_address)
         while run.poll() is None:
             numbers = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
@@ -434,11 +472,9 @@ def screen(folder: Path, rows: int, chunk: int) -> Row:
                 samples.append(
                     {
                         "rows": done,
-                        "chunks": len(watch.answered),
                         "memory": resident(run.pid),
                         "client": client.total,
                         "workers": workers.total,
-                        "scheduler": time.process_time() - scheduler,
                     }
                 )
             if not killed and 2 * done >= rows:
@@ -465,7 +501,6 @@ def screen(folder: Path, rows: int, chunk: int) -> Row:
         "joined_seconds": min(later.values()) - at if later else None,
         "answering_seconds": None if first is None else first - at,
         "begin": steady[0], "end": steady[-1], "most_memory": max(sample["memory"] for sample in steady),
-        "bytes": _moved(model, table, chunk),
     }  # fmt: skip
 
 
@@ -478,32 +513,33 @@ LIVES = 1_000  # hours between deaths of a machine
 SILENT = 300.0  # seconds until Dask gives up a worker that says nothing, by default
 
 
-def projection(found: Row, machines: int = MACHINES, cores: int = CORES, molecules: int = BILLION) -> Row:
-    """What the parts that :func:`screen` measured give for a larger cluster; seconds unless said otherwise.
+def projection(found: Row, each: Row, machines: int = MACHINES, cores: int = CORES, molecules: int = BILLION) -> Row:
+    """What :func:`screen` found, and :func:`per_chunk` for ``each`` chunk, give for a larger cluster.
 
-    Every figure of the result follows from those of ``found`` and the arguments.
+    Seconds, unless said otherwise; every figure of the result follows from the arguments.
     """
     begin, end, chunk, workers = found["begin"], found["end"], found["chunk"], machines * cores
-    rows, chunks = end["rows"] - begin["rows"], end["chunks"] - begin["chunks"]
-    spent = {who: end[who] - begin[who] for who in ("client", "workers", "scheduler")}
+    rows = end["rows"] - begin["rows"]
+    spent = {who: end[who] - begin[who] for who in ("client", "workers")}
     rate = rows / spent["workers"]
-    moved = (found["bytes"]["there"] + found["bytes"]["back"]) / found["bytes"]["rows"]
+    moved = (each["there"] + each["back"]) / each["rows"]
     compute = molecules / (rate * workers)
     serial = {
         "client": molecules * spent["client"] / rows,
-        "scheduler": molecules / chunk * spent["scheduler"] / chunks,
+        "scheduler": molecules / chunk * each["processor"],
         "network": molecules * moved / NETWORK,
     }
     slowest = max(serial.values())
     clients = max(1, math.ceil(slowest / compute))
     took = max(compute, slowest / clients)
     deaths = machines * took / 3600 / LIVES
-    # What a dead machine had in work is computed again, and its cores are missing until the first answer of others.
-    death = cores * (chunk / rate + (found["answering_seconds"] or 0.0))
+    # What a dead machine had in work is computed again, and its cores are missing until others answer in their place.
+    missing = next((found[key] for key in ("answering_seconds", "joined_seconds") if found[key] is not None), 0.0)
+    death = cores * (chunk / rate + missing)
     return {
         "machines": machines, "cores": cores, "molecules": molecules, "network": NETWORK, "lives": LIVES,
         "rows_per_core": rate, "client_per_row": spent["client"] / rows,
-        "scheduler_per_chunk": spent["scheduler"] / chunks, "bytes_per_row": moved,
+        "scheduler_per_chunk": each["processor"], "bytes_per_row": moved,
         "compute": compute, "serial": serial, "one_client": max(compute, slowest),
         "clients": clients, "seconds": took, "deaths": deaths, "core_seconds_per_death": death,
         "lost": deaths * death / workers,
@@ -595,7 +631,7 @@ def _mesh_text(part: Row) -> str:
 
 
 def _screening_text(part: Row) -> str:
-    moved, begin, end = part["bytes"], part["begin"], part["end"]
+    begin, end = part["begin"], part["end"]
     rows = [
         ["rows in, rows that came out once and in place", f"{part['rows']:,}, {part['once']:,}"],
         ["rows compared with `--processes 1`, and different", f"{part['sampled']:,}, {part['different']:,}"],
@@ -603,21 +639,25 @@ def _screening_text(part: Row) -> str:
         ["worker killed after", f"{part['killed_after']:,} rows"],
         ["chunks computed again", f"{part['recomputed']:,} of {part['chunks']:,}"],
     ]
-    if part["answering_seconds"] is not None:
-        rows += [
-            ["another worker in its place after", _duration(part["joined_seconds"])],
-            ["its first chunk answered after", _duration(part["answering_seconds"])],
-        ]
+    for key, what in (("joined_seconds", "another worker in its place"), ("answering_seconds", "its first answer")):
+        rows.append([f"{what} after", "not before the end" if part[key] is None else _duration(part[key])])
     rows += [
         ["memory of the client after a tenth of the rows", _mb(begin["memory"])],
         ["at the end", _mb(end["memory"])],
         ["at most in between", _mb(part["most_memory"])],
-        ["bytes of a chunk there and back", f"{moved['there']:,}, {moved['back']:,}"],
     ]
     return (
         "ZINC's molecules, repeated, with a running number; one network of the method `ccn` with its default settings; "
         f"chunks of {part['chunk']:,} rows, two workers of one thread. A worker is killed halfway.\n\n"
         + markdown(["", "measured"], rows)
+    )
+
+
+def _chunks_text(part: Row) -> str:
+    return (
+        f"A chunk of {part['rows']:,} molecules that needs no work takes client and scheduler together "
+        f"{_duration(part['processor'])} of a processor. Its molecules are {part['there']:,} bytes, the predictions "
+        f"{part['back']:,}, the model, which each worker gets once, {part['model']:,}."
     )
 
 
@@ -628,7 +668,11 @@ def _projection_text(p: Row) -> str:
             [name, each, _duration(p["serial"][key]), "one, for all rows"]
             for key, name, each in (
                 ("client", "the client: reading, ordering, writing", f"{_duration(p['client_per_row'])} per row"),
-                ("scheduler", "the scheduler", f"{_duration(p['scheduler_per_chunk'])} per chunk"),
+                (
+                    "scheduler",
+                    "the scheduler (chunks that need no work)",
+                    f"{_duration(p['scheduler_per_chunk'])} per chunk",
+                ),
                 ("network", "the network of the client", f"{p['bytes_per_row']:,.0f} bytes per row"),
             )
         ),
@@ -658,6 +702,7 @@ TEXTS: dict[str, tuple[str, Callable[[Row], str]]] = {
     "epoch": ("An epoch in batches", _epoch_text),
     "mesh": ("A mesh", _mesh_text),
     "screening": ("Screening with a worker lost", _screening_text),
+    "chunks": ("What a chunk costs beside the work", _chunks_text),
 }
 
 
@@ -681,6 +726,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Row | None]] = {
     "epoch": epoch,
     "mesh": mesh,
     "screening": screening,
+    "chunks": chunks,
 }
 
 
@@ -708,8 +754,8 @@ def main() -> None:
         if (found := PARTS[name](given)) is not None:
             record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
             record[name] = {**here, "load": [before, os.getloadavg()[0]], **found}
-            if "screening" in record:
-                record["projection"] = projection(record["screening"])
+            if "screening" in record and "chunks" in record:
+                record["projection"] = projection(record["screening"], record["chunks"])
             write_json(RECORD, record)
             write(record)
             print(TEXTS[name][1](record[name]), flush=True)

@@ -34,24 +34,25 @@ def test_page_and_tables_show_the_record() -> None:
 
 def test_the_record_holds_the_projection_of_its_parts() -> None:
     record = json.loads(scale.RECORD.read_text(encoding="utf-8"))
-    assert record["projection"] == scale.projection(record["screening"])
+    assert record["projection"] == scale.projection(record["screening"], record["chunks"])
 
 
 def test_a_projection_follows_from_the_measured_parts() -> None:
     found = {
         "chunk": 100,
-        "begin": {"rows": 1000, "chunks": 10, "client": 1.0, "workers": 5.0, "scheduler": 0.5},
-        "end": {"rows": 11000, "chunks": 110, "client": 1.5, "workers": 15.0, "scheduler": 1.5},
-        "bytes": {"there": 800, "back": 200, "rows": 100},
+        "begin": {"rows": 1000, "client": 1.0, "workers": 5.0},
+        "end": {"rows": 11000, "client": 1.5, "workers": 15.0},
         "answering_seconds": 3.0,
+        "joined_seconds": 1.0,
     }
-    made = scale.projection(found, machines=2, cores=5, molecules=1_000_000)
+    each = {"rows": 100, "processor": 0.01, "there": 800, "back": 200}
+    made = scale.projection(found, each, machines=2, cores=5, molecules=1_000_000)
     assert made["rows_per_core"] == 1000
     assert made["compute"] == 100  # 1,000,000 rows by 10 cores of 1,000 rows per second
     assert made["serial"] == {"client": 50, "scheduler": 100, "network": 1e7 / scale.NETWORK}
     assert (made["clients"], made["seconds"], made["one_client"]) == (1, 100, 100)
     assert made["core_seconds_per_death"] == pytest.approx(5 * (0.1 + 3))
-    faster = scale.projection(found, machines=4, cores=5, molecules=1_000_000)
+    faster = scale.projection(found, each, machines=4, cores=5, molecules=1_000_000)
     assert (faster["compute"], faster["clients"], faster["seconds"], faster["one_client"]) == (50, 2, 50, 100)
 
 
@@ -100,6 +101,7 @@ def test_qm9_is_read_apart_from_training(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.delenv("CCN_DATA", raising=False)
     assert scale.qm9(given) is None
     assert scale.screening(given) is None
+    assert scale.chunks(given) is None
     (tmp_path / "qm9").mkdir()
     head = "index,smiles,mu,alpha,homo,lumo,gap,r2,zpve,u0,u,h,g,cv,omega1"
     rows = [f"{i},{smiles},{','.join(str(i + j) for j in range(13))}" for i, smiles in enumerate(["C", "N", "O", "CC"])]
