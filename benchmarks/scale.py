@@ -683,7 +683,7 @@ def _projection_text(p: Row) -> str:
         + markdown(["part", "measured", "for all molecules", "done by"], rows, "lrrl")
         + f"\n\nWith one client everything takes {_duration(p['one_client'])}, since the slowest part sets the pace. "
         f"With the table in {p['clients']} pieces, each with a client and a scheduler of its own, it takes "
-        f"{_duration(p['seconds'])}. In that time {p['deaths']:.2f} machines die; each costs "
+        f"{_duration(p['seconds'])}. In that time {p['deaths']:.2g} machines die on average; each costs "
         f"{_duration(p['core_seconds_per_death'])} of a core's time, so that all deaths together prolong the run by "
         f"{_duration(p['lost'])}. A machine that vanishes without closing its connections is noticed after "
         f"{_duration(p['silent'])} (`distributed.scheduler.worker-ttl`); its client waits, since rows are written in "
@@ -691,8 +691,8 @@ def _projection_text(p: Row) -> str:
         f"Assumed: cores like the one measured, not shared with other work; {p['network'] / 125e6:g} Gbit/s at each "
         f"client, which has a core to itself, as has its scheduler, beside the {p['machines']} machines; a machine "
         f"dies once in {p['lives']:,} hours, and another one takes its place as fast as the killed worker's successor; "
-        "the file system keeps up with the clients; molecules are as large as ZINC's; the time of the scheduler grows "
-        "with chunks and not with workers."
+        "the file system keeps up with the clients; molecules are as large as ZINC's; starting up is not counted; the "
+        "time of the scheduler grows with chunks and not with workers."
     )
 
 
