@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from ccn.algebra.contractions import PRESETS, Contraction, EquivariantMap, MatrixClass, bell
-from ccn.engine.backend import untraced
+from ccn.engine.backend import choose, untraced
 from ccn.engine.matrices import Matrices
 from ccn.engine.memory import available_bytes, check_memory, warn_of_work
 from ccn.errors import ConfigurationError, GraphError, SchemeError
-from ccn.graphs.adjacency import AdjacencyChannel, Closed, Normalised, Power, Weights
+from ccn.graphs.adjacency import AdjacencyChannel, Closed, Normalised, Power, Weights, needs_grad
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.ragged import Int
 from ccn.layers.aggregation import Activation, Adjacency, Aggregation, Choice, pointwise
@@ -257,7 +257,7 @@ class CCN(nn.Module):
 
         With ``totals`` invariants are wanted summed over each graph.
         """
-        scheme, matrices = self.structure(b)
+        scheme, matrices = self.structure(b, keep)
         features = self.embedded(b.features.to(matrices.dtype))
         if not np.array_equal(scheme.leaves.parts, np.arange(b.n)):
             features = features[scheme.leaves.cached.on(b.device, "parts", lambda: scheme.leaves.parts)]
@@ -281,41 +281,51 @@ class CCN(nn.Module):
         return self.nonlinearity(f) if self.activates_embedding else f
 
     @untraced
-    def structure(self, b: Batch) -> tuple[Composition, Matrices]:
-        """The packed scheme of a batch and its channels of A."""
-        scheme, dtype = self._composition(b), self.embedding.weight.dtype
+    def structure(self, b: Batch, keep: bool = True) -> tuple[Composition, Matrices]:
+        """The packed scheme of a batch and its channels of A; an error if what is to be computed with it does not fit
+        into memory: without ``keep`` the activation of the last level is wanted for its invariants only.
+        """
+        scheme, dtype = self._composition(b, keep), self.embedding.weight.dtype
 
         def check() -> None:
-            self._check_sizes(b, [level.nodes.size for level in scheme.levels])  # of one that was built before
+            self._check_sizes(b, keep, [level.nodes.size for level in scheme.levels])  # of one that was built before
             for number, level in enumerate(scheme.levels):
                 if level.cut is not None:  # what is restricted stands beside what it is of
-                    kind = [self.orders[number]], [self.channels[number]]
-                    check_memory([level.below.size], *kind, dtype, b.device, first=number)
+                    below = [self.orders[number]], [self.channels[number]]
+                    check_memory([level.below.size], *below, dtype, b.device, first=number)
 
-        scheme.leaves.cached(("fits", tuple(self.orders), tuple(self.channels), dtype), check)
+        kind = tuple(self.orders), tuple(self.channels), dtype, self._stores(b, keep)
+        scheme.leaves.cached(("fits", *kind), check)
         return scheme, self._matrices(b)
 
     def _matrices(self, b: Batch) -> Matrices:
         return Matrices(b, self.adjacency_channels, self.embedding.weight.dtype)
 
-    def _composition(self, b: Batch) -> Composition:
+    def _composition(self, b: Batch, keep: bool = False) -> Composition:
         """The packed scheme of a batch; an error before it is built if a level would not fit into memory."""
         if self.root is not None and any(c.source in ("TA", "UA") for c in self.root.contractions):
             self._check_root(b)
-        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b), self.root is not None)
+        scheme = composition(b, self.scheme, self.levels, partial(self._check_sizes, b, keep), self.root is not None)
         own = any(c.source == "own" for a in self.layers for c in a.contractions)
         key = "work", tuple(self.orders), own
         scheme.leaves.cached(key, lambda: warn_of_work(scheme.levels, self.orders, own))
         return scheme
 
-    def _check_sizes(self, b: Batch, sizes: list[Int], numbers: int = 0) -> None:
+    def _check_sizes(self, b: Batch, keep: bool, sizes: list[Int], numbers: int = 0) -> None:
         """Whether these levels are not more than the network has, and fit into memory; the scheme needs so many
-        ``numbers`` for the last of them.
+        ``numbers`` for the last of them, whose activation is to be kept or not.
         """
         if len(sizes) > self.levels:
             raise SchemeError(f"the scheme has {len(sizes)} levels above the atoms, the network levels={self.levels}")
-        above = slice(1, 1 + len(sizes))
-        check_memory(sizes, self.orders[above], self.channels[above], self.embedding.weight.dtype, b.device, numbers)
+        above, dtype = slice(1, 1 + len(sizes)), self.embedding.weight.dtype
+        unstored = None if self._stores(b, keep) else self.levels
+        check_memory(sizes, self.orders[above], self.channels[above], dtype, b.device, numbers, unstored=unstored)
+
+    def _stores(self, b: Batch, keep: bool) -> bool:
+        """Whether the activation of the last level is stored, where it is to be kept or not."""
+        if keep or not self.levels or not self.layers[-1].reads_out:
+            return True
+        return choose(torch.empty(0, dtype=self.embedding.weight.dtype, device=b.device), needs_grad(b)).stores_all()
 
     def contraction_shares(self) -> list[dict[str, float]]:
         """For each level, and last the root if there is one, the share of each contraction in the strength of all.
@@ -337,12 +347,17 @@ class CCN(nn.Module):
         The network does so by itself when it first sees a batch; a background thread can do it in advance.
         """
         b = self._batch(graphs)
-        scheme, matrices = self._composition(b), self._matrices(b)
+        scheme, matrices = self._composition(b, self._keeps), self._matrices(b)
         total = scheme.nbytes
         total += sum(layer.prepare(level, matrices) for layer, level in zip(self.layers, scheme.levels, strict=False))
         if self.root is not None and scheme.root is not None:
             total += self.root.prepare(scheme.root, matrices)
         return total + self.readout.prepare(b, scheme)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether the readout needs the activation of the last level, not its invariants alone."""
+        return self.readout.kind not in ("invariants", "sums")
 
     def _check_root(self, b: Batch) -> None:
         """An error before A over whole graphs is built where it does not fit into memory."""
@@ -394,7 +409,7 @@ class CCN(nn.Module):
         readout = self.readout if per is None else replace(self.readout, kind="invariants", levels="all")
         if readout.kind == "invariants":
             return readout.rows(list(self._run(b, keep=False, totals=True)), b, self._composition(b))
-        return self.rows(b, list(self._run(b, keep=readout.kind != "sums")))
+        return self.rows(b, list(self._run(b, keep=self._keeps)))
 
     def rows(self, b: Batch, done: Sequence[Activation]) -> Tensor:
         """What the head reads, from the activations of all levels."""

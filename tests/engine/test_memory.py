@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import ccn
-from ccn.engine import memory
+from ccn.engine import memory, using_backend
 from ccn.errors import ConfigurationError
 from ccn.schemes import Balls, Neighbourhoods, generators, is_permutation_invariant
 from ccn.testing import assert_covariant
@@ -73,6 +73,21 @@ def test_memory_is_asked_for_once_for_a_batch_and_a_kind_of_network(monkeypatch:
     assert len(asked) == before
     ccn.CCN(1, channels=4)(b)
     assert len(asked) > before
+
+
+def test_a_level_that_is_not_stored_needs_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = ccn.Graph(list(nx.path_graph(40).edges), n=40)
+    need = memory.level_bytes(np.array([3, 3, *[5] * 36, 4, 4]), 2, 16, 4)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: int(0.9 * need))
+    net = ccn.CCN(1, order=2)
+    assert torch.isfinite(net([graph])).all()
+    assert torch.isfinite(net.embed([graph], per="vertex")).all()
+    net.prepare([graph])
+    for refused in (net.activations, ccn.CCN(1, order=2, nonlinearity="tanh"), ccn.CCN(1, order=2, readout="vertex")):
+        with pytest.raises(ConfigurationError, match="level 2 at order 2"):
+            refused([graph])
+    with using_backend("torch"), pytest.raises(ConfigurationError, match="level 2 at order 2"):
+        net([graph])
 
 
 @pytest.mark.parametrize("scheme", [Neighbourhoods(levels=3, max_part=4), Balls((0, 1, 3), max_part=5)])

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ccn.errors import ConfigurationError
+from ccn.runs import workers
 from ccn.runs.answers import Question
 from ccn.runs.predict import Options, predict_file
 from ccn.runs.workers import cluster
@@ -27,12 +31,12 @@ def test_a_killed_worker_costs_its_chunk_only(model: Path, tmp_path: Path) -> No
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
     ) as started:
         with distributed.Client(started) as client:
-            workers = list(client.run(os.getpid).values())
+            running = list(client.run(os.getpid).values())
         killed: list[int] = []
 
         def kill(rows: int) -> None:
             if not killed:
-                os.kill(workers[0], signal.SIGKILL)
+                os.kill(running[0], signal.SIGKILL)
                 killed.append(rows)
 
         options = Options(cluster=started.scheduler_address, chunk=20, tell=kill)
@@ -49,3 +53,31 @@ def test_no_scheduler_is_an_error(tmp_path: Path) -> None:
         cluster("nonsense://nowhere", tmp_path / "m", Question(), 1),
     ):
         pass
+
+
+def test_workers_that_join_late_get_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        """A cluster of one thread that has five after the first chunk."""
+
+        open = most = answered = 0
+
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 1} if not self.answered else {"a": 1, "b": 4}
+
+        def submit(self, function: Callable[..., Any], *given: Any, pure: bool) -> Client:
+            self.open += function is not bytes
+            self.most = max(self.most, self.open)
+            return self
+
+        def result(self) -> int:
+            self.open -= 1
+            self.answered += 1
+            return self.answered
+
+    client = Client()
+    monkeypatch.setattr(workers, "connected", lambda address, count: nullcontext(client))
+    monkeypatch.setattr(workers, "_ASK_SECONDS", 0.0)
+    (tmp_path / "m").touch()
+    with cluster("there", tmp_path / "m", Question(), 1) as run:
+        assert list(run((["C"], None) for _ in range(50))) == list(range(1, 51))
+    assert client.most == 2 * 5 + 2

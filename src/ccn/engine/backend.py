@@ -57,6 +57,9 @@ class Job:
 class Backend(Protocol):
     """One form of the engine."""
 
+    def stores_all(self) -> bool:
+        """Whether it also stores activations that are wanted for their invariants alone."""
+
     def serves(self, like: Tensor, differentiable: bool) -> bool:
         """Whether it can work on such activations, and give gradients of A if it is ``differentiable``."""
 

@@ -37,11 +37,12 @@ def keep_freed_memory() -> None:
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
-def level_bytes(sizes: Int, order: int, channels: int, itemsize: int) -> float:
+def level_bytes(sizes: Int, order: int, channels: int, itemsize: int, stored: bool = True) -> float:
     """About what a level with parts of these sizes takes while it is computed: its activation, working memory of twice
-    that, index maps.
+    that, index maps. If it is not ``stored``, a byte per number for the gradient instead of the first two.
     """
-    return float((sizes.astype(np.float64) ** order).sum()) * (3 * channels * itemsize + 128)
+    each = (3 * itemsize if stored else 1) * channels + 128
+    return float((sizes.astype(np.float64) ** order).sum()) * each
 
 
 def available_bytes(device: torch.device) -> int | None:
@@ -63,6 +64,7 @@ def check_memory(
     device: torch.device,
     numbers: int = 0,
     first: int = 1,
+    unstored: int | None = None,
 ) -> None:
     """Raise an error that states the bytes needed and what would fit, if a level is too large for memory.
 
@@ -70,6 +72,7 @@ def check_memory(
         levels: the sizes of the parts of the levels 1, 2, ..
         orders, channels: of these levels.
         first: the number of the first of them.
+        unstored: the number of the level whose activation is not stored, if there is one.
         numbers: that the scheme of the last of them needs besides: the places of the children's atoms, A in its parts.
     """
     free = available_bytes(device)
@@ -79,7 +82,7 @@ def check_memory(
     for level, (sizes, order, width) in enumerate(zip(levels, orders, channels, strict=True), first):
         scheme = _NUMBER_BYTES * numbers
         last = level == first + len(levels) - 1
-        need = level_bytes(sizes, order, width, size) + (scheme if last else 0)
+        need = level_bytes(sizes, order, width, size, level != unstored) + (scheme if last else 0)
         if need > free:
             every = list(zip(levels, channels, strict=True))
             lower = [k for k in range(order) if all(level_bytes(s, k, c, size) + scheme <= free for s, c in every)]

@@ -41,7 +41,13 @@ __all__ = [
     "run",
     "scalars",
     "serves",
+    "stores_all",
 ]
+
+
+def stores_all() -> bool:
+    """See :class:`ccn.engine.backend.Backend`."""
+    return True
 
 
 def serves(like: Tensor, differentiable: bool) -> bool:

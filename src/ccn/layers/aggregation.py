@@ -447,9 +447,11 @@ class Aggregation(nn.Module):
     def _affine(self) -> tuple[Tensor, Tensor] | None:
         """Batch normalisation outside of training as a factor and a summand per channel, for weights and bias."""
         norm = self.norm
-        if not isinstance(norm, nn.BatchNorm1d) or norm.training or norm.running_var is None or self.dense:
+        if not self._folds:
             return None
+        assert isinstance(norm, nn.BatchNorm1d)
         assert norm.running_mean is not None
+        assert norm.running_var is not None
         scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
         return scale, norm.bias - norm.running_mean * scale
 
@@ -481,6 +483,24 @@ class Aggregation(nn.Module):
                 out = out + torch.einsum("rqi,oqi->ro", q, weight)
         return out
 
+    @property
+    def _folds(self) -> bool:
+        """Whether normalisation is a factor and a summand per channel."""
+        norm = self.norm
+        folds = isinstance(norm, nn.BatchNorm1d) and not norm.training and norm.running_var is not None
+        return folds and not self.dense
+
+    @property
+    def _fused(self) -> bool:
+        """Whether the engine applies the nonlinearity too."""
+        return self.nonlinearity is torch.relu and (self.norm is None or self._folds) and not self.dense
+
+    @property
+    def reads_out(self) -> bool:
+        """Whether invariants are computed in the pass that computes activations, which then need not be stored."""
+        dropped = self.training and self.dropout > 0
+        return self._fused and not dropped and not self.at_root and self.weight_related is None
+
     def forward(
         self, f: Tensor, level: Level, matrices: Matrices, keep: bool = True, graphs: int | None = None
     ) -> Activation:
@@ -491,9 +511,7 @@ class Aggregation(nn.Module):
         """
         affine = self._affine()
         normed = self.norm is None or affine is not None
-        fused = self.nonlinearity is torch.relu and normed and not self.dense
-        dropped = self.training and self.dropout > 0
-        direct = fused and not dropped and not self.at_root and self.weight_related is None
+        fused, direct, dropped = self._fused, self.reads_out, self.training and self.dropout > 0
         data, found = self.linear(f, level, matrices, fused, keep or not direct, graphs if direct else None, affine)
         if not fused:
             data = self.nonlinearity(data if self.norm is None or normed else self.norm(data))

@@ -7,7 +7,9 @@ a few chunks are in progress at any time, which bounds the memory.
 from __future__ import annotations
 
 import itertools
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,6 +33,8 @@ Texts = tuple[Sequence[str], NDArray[np.float32] | None]
 Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
 """From chunks to their answers, in order."""
 
+_ASK_SECONDS = 5.0  # between questions to a scheduler for the number of its threads
+
 
 def ask(question: Question, model: Model, texts: Texts) -> Any:
     """From the texts of one chunk to the values of each row and the reasons."""
@@ -42,12 +46,14 @@ class _Future(Protocol):
     def result(self) -> Any: ...
 
 
-def _in_order(submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead: int) -> Iterator[Any]:
-    """The answers in the order of the chunks, of which at most ``ahead`` are in progress."""
+def _in_order(
+    submit: Callable[[Texts], _Future], chunks: Iterable[Texts], ahead: int | Callable[[], int]
+) -> Iterator[Any]:
+    """The answers in the order of the chunks, of which at most ``ahead`` are in progress; it may change meanwhile."""
     waiting: deque[_Future] = deque()
     for chunk in chunks:
         waiting.append(submit(chunk))
-        if len(waiting) >= ahead:
+        while len(waiting) >= (ahead if isinstance(ahead, int) else ahead()):
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
@@ -148,11 +154,18 @@ def cluster(address: str, path: Path, question: Question, workers: int) -> Itera
         content = client.submit(bytes, path.read_bytes(), pure=False)
 
         def run(chunks: Iterable[Texts]) -> Iterator[Any]:
-            # Two chunks per thread: the next one is transferred while one is computed.
-            threads = max(1, sum(client.nthreads().values()))
+            asked, threads = -math.inf, 1
+
+            def ahead() -> int:
+                """Two chunks per thread: the next one is transferred while one is computed. Workers may join late."""
+                nonlocal asked, threads
+                if time.monotonic() - asked >= _ASK_SECONDS:
+                    threads, asked = max(1, sum(client.nthreads().values())), time.monotonic()
+                return 2 * threads + 2
+
             submit = partial(client.submit, _ask_content, content, question, pure=False)
             try:
-                yield from _in_order(submit, chunks, 2 * threads + 2)
+                yield from _in_order(submit, chunks, ahead)
             except KilledWorker as error:
                 raise TrainingError(
                     f"several workers of the cluster died over one chunk ({error}); look for lack of memory there, "

@@ -34,7 +34,12 @@ from ccn.engine.torch_form import mixing, mixing_gradient
 from ccn.graphs.ragged import starts
 from ccn.schemes.packed import Level, Nodes
 
-__all__ = ["aggregate", "invariants", "prepare", "serves"]
+__all__ = ["aggregate", "invariants", "prepare", "serves", "stores_all"]
+
+
+def stores_all() -> bool:
+    """See :class:`ccn.engine.backend.Backend`."""
+    return False
 
 
 def serves(like: Tensor, differentiable: bool) -> bool:

@@ -122,7 +122,7 @@ def gather(
 
         target[sum_a step_a p(x_a)] += q[sum_a q_step_a p(x_a)] * table[x].
     """
-    along_q = powers(level.size[node], 1, len(program.kept[0]) + 1)
+    along_q = powers(level.size[node], 1, program.kept.shape[1] + 1)
     along = [a * c for a in along_q]
     begin = target_starts(program, level.size[node], c)
     for pairs in range(len(PAIR_SETS)):

@@ -2,7 +2,9 @@
 
 Nodes with the same part and the same children, twins, have the same result, which is computed once; their gradients
 are added up before anything else is done with them. The children of a very large graph are worked on in chunks, each
-of which adds to the targets of all nodes: else the working memory would be several times the children's activations.
+of which adds to the targets of the nodes that have children in it: else the working memory would be several times the
+children's activations. Only targets of nodes with children in several chunks outlive a chunk, which are few where
+vertices with near numbers are near in the graph.
 
 They read what is linear in the sum of part sizes (:class:`~ccn.engine.cpu.layout.Layout`). The
 :class:`~ccn.engine.cpu.program.Program` and the numbers of channels are known when they are compiled, once for each:
@@ -134,13 +136,15 @@ def forward(
             reduce(False, program, level, chunk, f, d, basis, 0, 0, 0, x_start, n, w, one)
             _mix(0, program, level, chunk, weights, weights, n, c, rank, x_start, table_start, w, one)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                if chunk < level.group_first[group] or chunk > level.group_last[group]:
+                    continue
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-                if chunk == opening:
+                if chunk == level.group_first[group]:
                     fill(targets, 0, target_starts(program, level.size[node], c)[-1], zero)
                 gather(False, program, level, node, chunk, q, live, targets, table_start, c, w, one)
-                if chunk < closing:
+                if chunk < level.group_last[group]:
                     continue
                 combine(False, program, level, values, node, q, live, targets, c, one)
                 finish(targets, length // c, c, bias, mask + o if mask else 0, positive, one)
@@ -195,10 +199,12 @@ def backward(
             x_start, table_start = starts_of(program, level, chunk)
             fill(w.table, 0, table_start[-1] * c, zero)
             for group in range(level.graph_groups[graph], level.graph_groups[graph + 1]):
+                if chunk < level.group_first[group] or chunk > level.group_last[group]:
+                    continue
                 node = level.node_order[level.group_nodes[group]]
                 targets = w.targets + level.group_targets[group] * c * itemsize
                 o, length = level.rows[node] * c, (level.rows[node + 1] - level.rows[node]) * c
-                if chunk == opening:
+                if chunk == level.group_first[group]:
                     fill(targets, 0, target_starts(program, level.size[node], c)[-1], zero)
                     for at in range(level.group_nodes[group], level.group_nodes[group + 1]):
                         twin = level.node_order[at]

@@ -33,7 +33,9 @@ class Layout(NamedTuple):
     Attributes:
         graph_groups, group_nodes, node_order: (graphs+1,), (groups+1,) and (nodes,) the nodes of each graph, in groups
             of twins, which have one result.
-        group_targets, target_rows: (groups,) first row of the targets of each group, and the rows of all of them.
+        group_first, group_last: (groups,) the first and the last chunk with children of each group.
+        group_targets, target_rows: (groups,) first row of the targets of each group, and the rows that are held at a
+            time. Groups whose children lie in one chunk share a place; the others have one each.
         graph_chunks, chunk_below, below_order: the nodes below of each graph, in chunks that are worked on together.
         chunk_of, chunk_rows: (below,) chunk of each node below, and (k+1, chunks) rows of every order up to k.
         most_rows: (k+1,) the most of these that a chunk has.
@@ -54,6 +56,8 @@ class Layout(NamedTuple):
     graph_groups: Int
     group_nodes: Int
     node_order: Int
+    group_first: Int
+    group_last: Int
     group_targets: Int
     target_rows: int
     graph_chunks: Int
@@ -120,18 +124,25 @@ def _chunks(below: Nodes, first: Int, order: Int, k: int) -> dict[str, Int]:
     }
 
 
-def _target_rows(size: Int, program: Program, graph_groups: Int, graph_chunks: Int) -> tuple[Int, int]:
+def _span(chunk: Int, parent: Int, chosen: Int, nodes: int, opening: Int) -> tuple[Int, Int]:
+    """The first and the last chunk of the children of the chosen nodes; of one without children, the ``opening``."""
+    last = np.full(nodes, -1)
+    np.maximum.at(last, parent, chunk)
+    first = last.copy()  # which is no less
+    np.minimum.at(first, parent, chunk)
+    none = last[chosen] < 0
+    return np.where(none, opening, first[chosen]), np.where(none, opening, last[chosen])
+
+
+def _target_rows(size: Int, program: Program, graph_groups: Int, several: NDArray[np.bool_]) -> tuple[Int, int]:
     """First row of the targets of each group, of nodes of this size, and the rows of all that are there at a time: of
-    one node, or of all nodes of a graph whose children come in several chunks.
+    one node, and of all nodes of a graph whose children come in ``several`` chunks.
     """
     rows = sum((size**order for order in program.target_order.tolist()), np.zeros_like(size))
-    several = np.diff(graph_chunks) > 1
-    if not several.any():
-        return np.zeros_like(size), int(rows.max(initial=0))
-    start = starts(rows)
-    at = np.repeat(np.where(several, start[graph_groups[:-1]], -1), np.diff(graph_groups))
-    at = np.where(at < 0, 0, start[:-1] - at)
-    return at, int((at + rows).max())
+    start = starts(np.where(several, rows, 0))
+    own = start[:-1] - np.repeat(start[graph_groups[:-1]], np.diff(graph_groups))
+    at = np.where(several, own + rows[~several].max(initial=0), 0)
+    return at, int((at + rows).max(initial=0))
 
 
 def build_layout(
@@ -157,18 +168,23 @@ def build_layout(
     graph_groups, group_nodes, node_order = _groups(level, program, graph_nodes, node_order)
     chunks = _chunks(below, graph_below, below_order, order_in)
     group_size = nodes.size[node_order[group_nodes[:-1]]]
-    group_targets, target_rows = _target_rows(group_size, program, graph_groups, chunks["graph_chunks"])
     child, stack = (np.concatenate([getattr(p, name) for p in sets]) for name in ("child", "stack"))
     place_start = np.concatenate([a + p.start[:-1] for a, p in zip(first_place, sets, strict=False)])
+    group_first = group_last = np.repeat(chunks["graph_chunks"][:-1], np.diff(graph_groups))
     if len(chunks["chunk_below"]) > len(graph_below):
+        leaders, parent = node_order[group_nodes[:-1]], np.concatenate([p.parent for p in sets])
+        group_first, group_last = _span(chunks["chunk_of"][child], parent, leaders, len(nodes), group_first)
         parent = np.concatenate([p.parent + i * len(nodes) for i, p in enumerate(sets)])
         by_chunk = np.lexsort((chunks["chunk_of"][child], parent))
         child, stack, place_start = child[by_chunk], stack[by_chunk], place_start[by_chunk]
+    group_targets, target_rows = _target_rows(group_size, program, graph_groups, group_first < group_last)
     every = np.arange(len(nodes) + 1)
     return Layout(
         graph_groups=graph_groups,
         group_nodes=group_nodes,
         node_order=node_order,
+        group_first=group_first,
+        group_last=group_last,
         group_targets=group_targets,
         target_rows=target_rows,
         below_order=below_order,
