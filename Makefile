@@ -50,7 +50,7 @@ test: $(VENV)/.dev  ## lint and all tests
 	$(BIN)/pytest -n 2 --ignore tests/engine
 
 test-engine: $(VENV)/.dev  ## the tests of the engine, which compile its kernels for all others
-	$(BIN)/pytest tests/engine
+	$(BIN)/pytest -n 2 tests/engine
 
 test-browser: $(VENV)/.dev  ## reports and the page of ccn serve in Debian's chromium, which it installs
 	@$(PIP) -e ".[browser]"
