@@ -8,7 +8,6 @@ to be differentiated, it is taken through PyTorch's operations instead (:mod:`cc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -26,6 +25,7 @@ from ccn.engine.cpu import kernels, steps
 from ccn.engine.cpu.compiling import Structure, known
 from ccn.engine.cpu.layout import QUANTITY_ORDERS, Layout, Lengths, build_layout, work, work_lengths
 from ccn.engine.cpu.program import Program, invariant_masks, program
+from ccn.engine.cpu.threads import together
 from ccn.engine.cpu.translating import Known
 from ccn.engine.cpu.workspace import workspace
 from ccn.engine.matrices import Matrices
@@ -128,11 +128,6 @@ SHARES = 4  # for each thread: what one that is held up has not begun is taken b
 SHARE_GRAPHS = 8  # at least, in a share
 
 
-@lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="ccn")
-
-
 def _shares(level: Layout) -> list[tuple[int, int]]:
     """Graphs ``first:end`` of each share of the work, about equal in rows: a few for each thread."""
     graphs, threads = len(level.graph_groups) - 1, torch.get_num_threads()
@@ -177,11 +172,7 @@ class _Call:
                 level = (_known_program(self.job.plan), self.prepared.level)
                 kernel(*level, *shares[i], *address, one.itemsize, self.job.graphs is not None, memory, one)
 
-        # This thread works too: one that only waits would be woken beside one that works.
-        others = [_pool(threads - 1).submit(take, thread) for thread in range(1, threads)]
-        take(0)
-        for other in others:
-            other.result()
+        together(threads, take)
 
 
 @lru_cache(maxsize=256)
