@@ -11,10 +11,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ccn.engine.cpu import compiling
-from ccn.errors import ConfigurationError, DataError, FileError
+from ccn.errors import ConfigurationError, DataError, FileError, TrainingError
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.predict import Options, predict_file, source_of
@@ -41,7 +42,21 @@ def expected(model: Path, table: Path, tmp_path_factory: pytest.TempPathFactory)
     return out.read_bytes()
 
 
-@pytest.mark.slow
+def test_a_killed_process_ends_the_run_which_goes_on(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
+    out, options = tmp_path / "out.csv", Options(processes=2, chunk=5, every=0.0)
+
+    def kill(rows: int) -> None:
+        for child in psutil.Process().children():
+            child.kill()
+
+    with pytest.raises(TrainingError, match="killed"):
+        predict_file(model, str(table), out, replace(options, tell=kill))
+    assert not out.exists()
+    done = predict_file(model, str(table), out, replace(options, resume=True))
+    assert done.before > 0
+    assert out.read_bytes() == expected
+
+
 def test_processes_give_the_same_rows(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
     predict_file(model, str(table), tmp_path / "out.csv", Options(processes=2, chunk=50))
     assert (tmp_path / "out.csv").read_bytes() == expected

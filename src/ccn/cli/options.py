@@ -281,8 +281,8 @@ class Stream:
     processes: int | None = None
     """Processes on this machine; by default one per core."""
     device: Device = "cpu"
-    chunk: int = 1000
-    """Rows per batch."""
+    chunk: int | None = None
+    """Rows per task; by default 250, on a cluster 1000."""
     quiet: Quiet = False
     json: Json = False
 

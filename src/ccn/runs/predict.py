@@ -36,6 +36,7 @@ __all__ = ["Done", "Options", "Source", "embed_file", "opened", "predict_file", 
 _GRAPHS = (".jsonl", ".ndjson")
 _PAGES = (".html", ".htm")
 _MOST_PROCESSES = 4096
+_CHUNK, _CHUNK_SENT = 250, 1000  # rows: a task costs more where it is sent
 Source = str | Sequence[str]
 """A file, ``-`` for standard input, or a sequence of SMILES."""
 
@@ -54,7 +55,7 @@ class Options:
         device: ``cpu``, ``cuda``, ..
         processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
-        chunk: rows per task.
+        chunk: rows per task; by default 250, or 1000 on a cluster.
         resume: continue where an earlier run was interrupted.
         overwrite: start again where an earlier run was interrupted.
         spreadsheet_safe: put an apostrophe before text that a spreadsheet would run as a formula.
@@ -68,13 +69,18 @@ class Options:
     device: str = "cpu"
     processes: int | None = None
     cluster: str | None = None
-    chunk: int = 1000
+    chunk: int | None = None
     resume: bool = False
     overwrite: bool = False
     spreadsheet_safe: bool = False
     tell: Callable[[int], None] = lambda rows: None
     say: Callable[[str], None] = log
     every: float = 2.0
+
+    @property
+    def rows(self) -> int:
+        """Rows per task."""
+        return self.chunk or (_CHUNK if self.cluster is None else _CHUNK_SENT)
 
 
 @dataclass(frozen=True)
@@ -201,7 +207,7 @@ def _workers(
 ) -> AbstractContextManager[Mapper]:
     import joblib
 
-    if options.chunk < 1:
+    if options.chunk is not None and options.chunk < 1:
         raise ConfigurationError(f"--chunk {options.chunk}: at least one row")
     count = joblib.cpu_count() if options.processes is None else options.processes
     if not 1 <= count <= _MOST_PROCESSES:
@@ -323,7 +329,7 @@ def _answer_file(model_at: str | Path, source: Source, output: str | Path, ask: 
 
         def chunks() -> Iterator[Texts]:
             rows = itertools.islice(itertools.chain.from_iterable(read.table.chunks()), before, None)
-            while chunk := list(itertools.islice(rows, options.chunk)):
+            while chunk := list(itertools.islice(rows, options.rows)):
                 waiting.append(chunk)
                 yield read.texts(chunk)
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import multiprocessing
 import os
+import sys
 import time
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
@@ -74,14 +78,15 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
             if count == 1 or len(first) <= count:
                 yield from (ask(question, model, chunk) for chunk in every)
                 return
-            # Processes of loky, unlike those of the standard library, do not import the main script again.
-            from joblib.externals.loky import ProcessPoolExecutor
-            from joblib.externals.loky.process_executor import BrokenProcessPool
-
-            pool = stack.enter_context(ProcessPoolExecutor(count, initializer=_begin, initargs=(os.getpid(),)))
+            yield ask(question, model, next(every))  # compiles kernels and loads what copies of this process then have
+            pool = stack.enter_context(_pool(count, digest, model))
             try:
                 if model.fitted.device == "cpu":
-                    yield from _in_order(partial(pool.submit, _ask_file, str(path), digest, question), every, 3 * count)
+
+                    def submit(texts: Texts) -> Any:
+                        return pool.submit(_ask_file, str(path), digest, question, texts)
+
+                    yield from _in_order(submit, every, 3 * count)
                 else:
                     sizes: deque[int] = deque()
 
@@ -91,7 +96,7 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
 
                     for parsed in _in_order(parse, every, 3 * count):
                         yield question.answer(model, parsed, sizes.popleft())
-            except BrokenProcessPool as error:
+            except BrokenExecutor as error:
                 raise TrainingError(
                     f"a worker process was killed, perhaps for lack of memory ({error}); continue with --resume and "
                     "fewer --processes"
@@ -100,11 +105,39 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
         yield run
 
 
-def _begin(parent: int | None = None) -> None:
+def _pool(count: int, digest: str, model: Model) -> Executor:
+    """Processes that answer.
+
+    On Linux they are copies of this one (by ``fork``), which have its libraries and its model at once. Elsewhere, and
+    where a GPU is in use, which a copy could not use, they start from nothing, which takes seconds.
+    """
+    import torch
+
+    if sys.platform == "linux" and not torch.cuda.is_initialized():
+        copies = multiprocessing.get_context("fork")
+        pool = ProcessPoolExecutor(count, copies, initializer=_begin, initargs=(os.getpid(), {digest: model}))
+        with warnings.catch_warnings():
+            # Python warns of threads, which are not copied. A copy works in one, and holds no lock of another.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pool.submit(os.getpid)  # starts them
+        return pool
+    # Processes of loky, unlike those of the standard library, do not import the main script again.
+    from joblib.externals.loky import ProcessPoolExecutor as Loky
+
+    started: Executor = Loky(count, initializer=_begin, initargs=(os.getpid(),))
+    return started
+
+
+_copied: dict[str, Model] = {}
+"""In a process that is a copy: the model by its digest."""
+
+
+def _begin(parent: int | None = None, models: Mapping[str, Model] | None = None) -> None:
     """Initialise a process."""
     import torch
 
     torch.set_num_threads(1)
+    _copied.update(models or {})
     if parent is not None:
         end_with(parent)
 
@@ -112,7 +145,7 @@ def _begin(parent: int | None = None) -> None:
 @lru_cache(maxsize=2)
 def _model(path: str, digest: str) -> Model:
     """The model of a process, read once; the digest distinguishes files of the same name."""
-    return model_file.load(path)
+    return _copied.get(digest) or model_file.load(path)
 
 
 def _ask_file(path: str, digest: str, question: Question, texts: Texts) -> Any:

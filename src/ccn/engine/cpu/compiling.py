@@ -38,6 +38,8 @@ __all__ = [
 
 _making = threading.Lock()
 _told: list[Callable[[], None]] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_told.clear)  # a copy has no screen
 
 
 @cache
