@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 import tempfile
@@ -11,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 
 from trials import TRIALS, attempt, rendered
+
+from ccn.files import cache_folder
 
 
 def main() -> None:
@@ -21,6 +24,8 @@ def main() -> None:
     flags.add_argument("--only", default="", help=only)
     flags.add_argument("--every", type=int, default=1, help="each so many changes of a training or prediction")
     given = flags.parse_args()
+    # Kernels are compiled once, not in every forked process: what becomes of their files is not tried.
+    os.environ.setdefault("CCN_KERNELS", str(cache_folder()))
     # All that the forked processes need, before the first of them.
     for name in (
         *("filelock", "lightning_fabric", "matplotlib.figure", "lightgbm", "optuna", "pyarrow.parquet", "rdkit.Chem"),
