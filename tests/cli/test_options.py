@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ccn.cli import app, main
-from ccn.cli.options import ALL_SECTIONS, given, quoted, with_flags
+from ccn.cli.options import ALL_SECTIONS, about_columns, given, with_flags
 
 FLAGS = {
     f.name: flag
@@ -117,19 +117,22 @@ def test_a_setting_of_a_file_is_named_as_there(tmp_path: Path) -> None:
         (["{table}", "--target", "log", "of", "y"], "--target 'log of y'"),
         (["--target=log", "of", "y", "{table}", "--quiet"], "--target 'log of y'"),
         (["nowhere.csv", "--weight-column", "my", "weight"], "--weight-column 'my weight'"),
+        (["{table}", "--target", "smiles", "log of y"], "--target smiles --target 'log of y'"),
         (["{table}", "rest", "--target", "y", "--epochs", "2", "3"], ""),
     ],
 )
-def test_a_name_with_blanks_is_quoted(
+def test_words_after_a_flag_of_columns_are_one_name_or_several(
     words: list[str], hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "t.csv").write_text("smiles,log of y\nC,1\n")
     given = [word.format(table=tmp_path / "t.csv") for word in words]
-    assert quoted(given) == hint
+    found = about_columns(given)
+    assert (bool(found), found.endswith(hint)) == (bool(hint), True)
     with pytest.raises(SystemExit) as ended:
         main(["train", *given])
     assert ended.value.code == 2
-    assert ("quotes" in capsys.readouterr().err) == bool(hint)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert (said.startswith("ccn: ") and said.endswith(hint)) == bool(hint)
 
 
 def test_flags_that_are_not_given_pass_where_pydantic_is_imported() -> None:

@@ -22,7 +22,7 @@ from ccn.cli.evaluate import evaluate
 from ccn.cli.explain import explain
 from ccn.cli.expressivity import expressivity
 from ccn.cli.info import info
-from ccn.cli.options import quoted, with_flags
+from ccn.cli.options import about_columns, with_flags
 from ccn.cli.predict import predict
 from ccn.cli.report import report
 from ccn.cli.reproduce import reproduce
@@ -77,8 +77,8 @@ def main(words: Sequence[str] | None = None) -> None:
     try:
         app(_renamed(given), exit_on_error=False)
     except CycloptsError as error:  # cyclopts has printed it
-        if isinstance(error, UnusedCliTokensError) and (hint := quoted(given)):
-            print(f"ccn: a name with blanks needs quotes: {printable(hint)}", file=sys.stderr)
+        if isinstance(error, UnusedCliTokensError) and (hint := about_columns(given)):
+            print(f"ccn: {printable(hint)}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

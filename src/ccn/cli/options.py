@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALL_SECTIONS", "Device", "Flag", "Json", "ModelPath", "More", "Output", "Quiet", "Rows", "Settings", "Sheet",
-    "Smiles", "Source", "Stream", "Threads", "flags_of", "given", "quoted", "with_flags",
+    "Smiles", "Source", "Stream", "Threads", "about_columns", "flags_of", "given", "with_flags",
 ]  # fmt: skip
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
@@ -165,10 +165,10 @@ def with_flags(message: str, words: Sequence[str]) -> str:
     return _NAMED.sub(named, message)
 
 
-def quoted(words: Sequence[str]) -> str:
-    """The flag with the name of a column in quotes, where words that follow a flag of columns may be one name.
+def about_columns(words: Sequence[str]) -> str:
+    """What to write where several words follow a flag of columns: several flags, or one name in quotes.
 
-    If one of the words is a table, the name is a column of it; otherwise all words up to the next flag.
+    If one of the words is a table, names are columns of it; otherwise all words up to the next flag are one name.
     """
     from ccn.datasets.tables import open_table
 
@@ -181,8 +181,11 @@ def quoted(words: Sequence[str]) -> str:
         flag, equals, first = word.partition("=")
         rest = [*([first] if equals else []), *takewhile(lambda w: not w.startswith("-"), words[i + 1 :])]
         names = [" ".join(rest[:count]) for count in range(len(rest), 1, -1)] if flag in flags else []
+        if names and columns.issuperset(rest):
+            return "repeat the flag for each column: " + " ".join(f"{flag} {shlex.quote(name)}" for name in rest)
         if names:
-            return f"{flag} {shlex.quote(next((name for name in names if name in columns), names[0]))}"
+            name = next((name for name in names if name in columns), names[0])
+            return f"a name with blanks needs quotes: {flag} {shlex.quote(name)}"
     return ""
 
 
