@@ -48,6 +48,13 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     **{("ccn-2-default", name): {"members": 5} for name in ("MUTAG", "PTC_MR", "PTC")},
     **{("ccn-2-default", name): {"members": 3} for name in ("NCI1", "NCI109")},
     ("ccn-1-default", "QM9"): {"channels": 48, "loss": "mae", "epochs": 45, "molecules": "full"},
+    ("ccn-1-default", "HCEP"): {
+        "levels": 6,
+        "order": (1, 1, 1, 1, 0, 0, 0),
+        "loss": "mae",
+        "epochs": 60,
+        "molecules": "full",
+    },
     ("ccn-2-default", "HCEP"): {"levels": 3, "loss": "mae", "epochs": 60},
     ("ccn-3-default", "HCEP"): {"loss": "mae", "epochs": 8},
     ("ccn-2-default", "ZINC"): {"levels": 3, "loss": "mae", "epochs": 120, "molecules": "full", "vertices": "given"},
