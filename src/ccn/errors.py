@@ -5,6 +5,9 @@ Every message says what is wrong, where, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 __all__ = [
     "CCNError",
     "ConfigurationError",
@@ -14,6 +17,7 @@ __all__ = [
     "GraphError",
     "SchemeError",
     "TrainingError",
+    "needs",
 ]
 
 
@@ -113,3 +117,21 @@ class FileError(CCNError):
             ...
         ccn.errors.FileError: ...
     """
+
+
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """For imports of packages of an extra: where one is not installed, a :class:`DependencyError` that names the extra.
+
+    Example:
+        >>> with needs("ccn tune", "tune"):  # doctest: +IGNORE_EXCEPTION_DETAIL
+        ...     import no_such_package
+        Traceback (most recent call last):
+            ...
+        ccn.errors.DependencyError: ccn tune needs no_such_package: pip install 'ccn[tune]'
+    """
+    try:
+        yield
+    except ImportError as error:
+        package = (error.name or str(error)).partition(".")[0]
+        raise DependencyError(f"{what} needs {package}: pip install 'ccn[{extra}]'") from None

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn.engine.backend import using_backend
-from ccn.errors import ConfigurationError, DependencyError
+from ccn.errors import ConfigurationError, needs
 from ccn.files import write_atomically
 from ccn.graphs.pack import Pack
 from ccn.models import CCN
@@ -77,11 +77,9 @@ def write_onnx(program: torch.export.ExportedProgram, path: str | Path) -> Path:
         >>> write_onnx(export_head(net), "head.onnx").name
         'head.onnx'
     """
-    try:
+    with needs(f"{path}: an ONNX file", "onnx"):
         import onnxruntime
         import onnxscript  # noqa: F401 (which torch needs)
-    except ImportError:
-        raise DependencyError(f"{path}: ONNX files need pip install 'ccn[onnx]'") from None
     path = Path(path)
     example = program.example_inputs[0][0]
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it tells of operators of other packages

@@ -61,16 +61,14 @@ def serve(
         max_upload: Bytes of an uploaded table.
     """
     from ccn.cli.show import say
-    from ccn.errors import ConfigurationError, DependencyError
+    from ccn.errors import ConfigurationError, needs
     from ccn.serving.catalogue import names_of
     from ccn.serving.guard import is_loopback
     from ccn.serving.server import serve as run
     from ccn.serving.server import token_for
 
-    try:
+    with needs("ccn serve", "serve"):
         from ccn.serving.app import Setup
-    except ImportError as error:
-        raise DependencyError(f"ccn serve needs FastAPI and uvicorn ({error}): pip install 'ccn[serve]'") from None
     if not 1 <= workers <= _MOST_WORKERS:
         raise ConfigurationError(f"--workers {workers}: from 1 to {_MOST_WORKERS} processes")
     if not 0 <= port < 1 << 16:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ccn.datasets.archives import check_zip
-from ccn.errors import ConfigurationError, DataError, DependencyError
+from ccn.errors import ConfigurationError, DataError, needs
 
 __all__ = ["MOST_COLUMNS", "MOST_ROWS", "SHEET_SUFFIXES", "need_openpyxl", "sheet_names", "sheet_rows", "write_sheet"]
 
@@ -29,10 +29,8 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(e[+-]\d{1,2})?")
 
 def need_openpyxl(path: str | Path) -> None:
     """An error that names the extra if openpyxl is not installed."""
-    try:
+    with needs(f"{path}: an .xlsx file", "excel"):
         import openpyxl  # noqa: F401
-    except ImportError:
-        raise DependencyError(f"{path}: .xlsx files need openpyxl: pip install 'ccn[excel]'") from None
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from typing import Any
 from ccn.chemistry.smiles import MAX_ATOMS
 from ccn.datasets.archives import open_binary
 from ccn.datasets.sheets import SHEET_SUFFIXES, sheet_names, sheet_rows
-from ccn.errors import ConfigurationError, DataError, DependencyError
+from ccn.errors import ConfigurationError, DataError, needs
 
 __all__ = [
     "TABLE_SUFFIXES",
@@ -442,11 +442,9 @@ def _excel(path: Path, header: bool | None, sheet: str | None) -> Table:
 
 
 def _parquet(path: Path) -> Table:
-    try:
+    with needs(f"{path}: a Parquet file", "parquet"):
         import pyarrow as arrow
         import pyarrow.parquet as parquet
-    except ImportError:
-        raise DependencyError(f"{path}: Parquet files need pyarrow: pip install 'ccn[parquet]'") from None
     source: Any = path
     if path.suffix.lower() == ".gz":
         with open_binary(path) as stream:

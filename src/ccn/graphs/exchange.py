@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ccn.chemistry.properties import MoleculeFeatures, molecule_features
 from ccn.chemistry.smiles import parse_smiles
-from ccn.errors import DependencyError, GraphError
+from ccn.errors import GraphError, needs
 from ccn.graphs.graph import Graph, finite_tensor, prefix, real_tensor
 
 if TYPE_CHECKING:
@@ -218,10 +218,8 @@ def to_pyg(g: Graph) -> Any:
         >>> to_pyg(from_smiles("C=O")).edge_index.tolist()  # needs torch_geometric
         [[0, 1], [1, 0]]
     """
-    try:
+    with needs("to_pyg", "compare"):
         from torch_geometric.data import Data
-    except ImportError:
-        raise DependencyError("to_pyg needs PyTorch Geometric: pip install torch_geometric") from None
     edge = torch.from_numpy(g.entry_edge)
     return Data(
         x=g.features,

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ccn.errors import DependencyError, FileError
+from ccn.errors import FileError, needs
 
 __all__ = ["TRUSTED", "check_kind", "from_tensor", "need_skops", "to_tensor"]
 
@@ -24,10 +24,8 @@ A tree is compiled code over arrays and believes what they say, hence :func:`_ch
 
 def need_skops() -> Any:
     """The reader and writer of skops, or an error that says how to install it."""
-    try:
+    with needs("a file of a scikit-learn method", "baselines"):
         import skops.io
-    except ImportError:
-        raise DependencyError("files of scikit-learn methods need skops: pip install 'ccn[baselines]'") from None
     return skops.io
 
 

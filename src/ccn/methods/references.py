@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +30,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ccn.errors import DependencyError
+from ccn.errors import needs
 from ccn.graphs.graph import Batch, batch
 from ccn.graphs.pack import Pack
 from ccn.graphs.ragged import Int
@@ -44,13 +43,6 @@ from ccn.training.recipe import Network, Optimiser, Recipe, Training
 __all__ = ["GIN", "NGF", "PSCN", "GraphIsomorphismNetwork", "NeuralFingerprints", "PatchySAN", "patches", "sequence"]
 
 _PATCH = 10  # vertices of a patch, in the paper
-
-
-def _needed(module: str, needs: str, extra: str) -> Any:
-    try:
-        return import_module(module)
-    except ImportError:
-        raise DependencyError(f"{needs}: pip install 'ccn[{extra}]'") from None
 
 
 def _recipe(name: str, learning_rate: float, final_rate: float, network: Network = Network()) -> Recipe:  # noqa: B008
@@ -145,7 +137,9 @@ def _numbers_places() -> bool:
 
     ``permute_vertices`` uses the same convention; the middle of a path tells which it is.
     """
-    path = _needed("igraph", "PSCN needs igraph", "baselines").Graph(n=3, edges=[(0, 1), (1, 2)])
+    with needs("PSCN", "baselines"):
+        import igraph
+    path = igraph.Graph(n=3, edges=[(0, 1), (1, 2)])
     return bool(path.permute_vertices([2, 0, 1]).degree(0) == 2)
 
 
@@ -176,7 +170,8 @@ def _patch(graph: Any, label: Int, root: int, size: int) -> Int:
 
 def patches(pack: Pack, width: int, size: int) -> Pack:
     """Every graph as ``width`` vertices without edges, each with the concatenated features of its patch."""
-    igraph = _needed("igraph", "PSCN needs igraph", "baselines")
+    with needs("PSCN", "baselines"):
+        import igraph
     a, rows = pack.compact().arrays, pack.features
     label = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     index = np.full((len(pack), width, size), len(rows), dtype=np.int64)
@@ -271,8 +266,11 @@ class GIN(nn.Module):
         self, in_features: int, out_features: int, layers: int = 4, hidden: int = 64, dropout: float = 0.1
     ) -> None:
         super().__init__()
-        kind = _needed("torch_geometric.nn", "GIN needs PyTorch Geometric", "compare").GIN
-        self.layers = kind(in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True)
+        with needs("GIN", "compare"):
+            from torch_geometric import nn as pyg
+        self.layers: nn.Module = pyg.GIN(
+            in_features, hidden, layers, jk="cat", dropout=dropout, norm="batch_norm", train_eps=True
+        )
         self.read = nn.Sequential(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, out_features))
 
     def forward(self, graphs: Any) -> Tensor:

@@ -26,7 +26,7 @@ import numpy as np
 from ccn.chemistry.smiles import mol_block
 from ccn.datasets.sheets import MOST_COLUMNS, MOST_ROWS, need_openpyxl, write_sheet
 from ccn.datasets.tables import Chunk, number
-from ccn.errors import ConfigurationError, DependencyError, FileError
+from ccn.errors import ConfigurationError, FileError, needs
 from ccn.files import write_atomically
 
 __all__ = ["Format", "Output", "array", "excel", "item_table", "json_lines", "page", "parquet", "plain", "sdf", "table"]
@@ -228,12 +228,10 @@ def parquet(header: Sequence[str], width: int, path: Path) -> Format:
 
     A Parquet file cannot be appended to: the part file is an Arrow stream, which is converted at the end.
     """
-    try:
+    with needs(f"{path}: a Parquet file", "parquet"):
         import pyarrow as arrow
         from pyarrow import ipc
         from pyarrow import parquet as writer
-    except ImportError:
-        raise DependencyError(f"{path}: Parquet files need pyarrow: pip install 'ccn[parquet]'") from None
     carried = len(header) - width - 1
     types: list[Any] = [arrow.string()] * carried + [arrow.float32()] * width + [arrow.string()]
     schema = arrow.schema(list(zip(header, types, strict=True)))

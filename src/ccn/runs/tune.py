@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ccn.errors import CCNError, ConfigurationError, DependencyError, FileError
+from ccn.errors import CCNError, ConfigurationError, FileError, needs
 from ccn.files import write_atomically
 from ccn.learning.examples import Examples
 from ccn.learning.metrics import better
@@ -75,10 +75,8 @@ def search(
         time_limit: seconds after which no new trial begins.
         say: called with a line about every trial.
     """
-    try:
+    with needs("ccn tune", "tune"):
         import optuna
-    except ImportError:
-        raise DependencyError("ccn tune needs Optuna: pip install 'ccn[tune]'") from None
     if trials < 1:
         raise ConfigurationError(f"--trials {trials}: at least one")
     if config.start is not None:

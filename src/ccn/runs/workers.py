@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ccn.errors import CCNError, ConfigurationError, DependencyError, TrainingError
+from ccn.errors import CCNError, ConfigurationError, TrainingError, needs
 from ccn.learning import model_file
 from ccn.learning.model import Model
 from ccn.runs.answers import Question
@@ -155,10 +155,8 @@ def _ask_file(path: str, digest: str, question: Question, texts: Texts) -> Any:
 @contextmanager
 def connected(address: str, workers: int) -> Iterator[Any]:
     """A client of the Dask cluster at an address such as ``tcp://host:8786``; ``local`` starts one with processes."""
-    try:
+    with needs("--cluster", "cluster"):
         from dask.distributed import Client, LocalCluster
-    except ImportError:
-        raise DependencyError("--cluster needs Dask: pip install 'ccn[cluster]'") from None
     with ExitStack() as stack:
         at: Any = address
         if address == "local":

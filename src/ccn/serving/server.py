@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ccn.errors import ConfigurationError, DependencyError
+from ccn.errors import ConfigurationError, needs
 from ccn.serving.guard import is_loopback
 
 if TYPE_CHECKING:
@@ -44,12 +44,10 @@ def serve(setup: Setup, host: str, port: int, say: Callable[[str], None]) -> Non
         host, port: where; port 0 is one that is free.
         say: told the address when the server answers, and what is doubtful about it.
     """
-    try:
+    with needs("ccn serve", "serve"):
         import uvicorn
 
         from ccn.serving.app import application
-    except ImportError as error:
-        raise DependencyError(f"ccn serve needs FastAPI and uvicorn ({error}): pip install 'ccn[serve]'") from None
     app = application(replace(setup, loopback=is_loopback(host)))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)

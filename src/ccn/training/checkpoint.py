@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from ccn import sealed
-from ccn.errors import ConfigurationError, DependencyError, FileError
+from ccn.errors import ConfigurationError, FileError, needs
 from ccn.files import write_atomically
 from ccn.learning.fitted import under
 from ccn.settings import Checked, setting
@@ -169,10 +169,8 @@ def write_history(path: Path, rows: Sequence[Mapping[str, float]]) -> None:
 
 def need_tensorboard() -> Any:
     """The module that makes summaries for TensorBoard, or an error that says how to install it."""
-    try:
+    with needs("a TensorBoard log", "tensorboard"):
         from torch.utils.tensorboard import summary
-    except ImportError:
-        raise DependencyError("a TensorBoard log needs TensorBoard: pip install tensorboard") from None
     return summary
 
 
