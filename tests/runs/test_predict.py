@@ -42,8 +42,9 @@ def expected(model: Path, table: Path, tmp_path_factory: pytest.TempPathFactory)
     return out.read_bytes()
 
 
-def test_a_killed_process_ends_the_run_which_goes_on(model: Path, table: Path, expected: bytes, tmp_path: Path) -> None:
+def test_a_killed_process_ends_the_run_which_goes_on(model: Path, table: Path, tmp_path: Path) -> None:
     out, options = tmp_path / "out.csv", Options(processes=2, chunk=5, every=0.0)
+    predict_file(model, str(table), tmp_path / "whole.csv", replace(options, processes=1))
 
     def kill(rows: int) -> None:
         for child in psutil.Process().children():
