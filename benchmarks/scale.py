@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import torch
 from torch import nn
 
@@ -567,10 +568,11 @@ def _mb(size: float) -> str:
 
 
 def _measured(part: Row) -> str:
-    """When and where a part was measured, and whether the machine did other work."""
-    loads = part["load"]
-    busy = f"busy with other work (load {loads[0]:.1f} before, {loads[1]:.1f} after)" if max(loads) > 1 else "quiet"
-    return f"{part['cpu']}, {part['cores']} cores, {busy}; PyTorch {part['torch']}, ccn {part['ccn']}."
+    """Where a part was measured, and how much other work the machine did meanwhile."""
+    return (
+        f"{part['cpu']}, {part['cores']} cores, of whose time other processes used {part['others']:.0%}; "
+        f"PyTorch {part['torch']}, ccn {part['ccn']}."
+    )
 
 
 def _qm9_text(part: Row) -> str:
@@ -750,15 +752,22 @@ def main() -> None:
     for name in given.parts or PARTS:
         print(f"{name} ..", flush=True)
         here = {key: value for key, value in machine().items() if key != "load_before"}
-        before = os.getloadavg()[0]
+        began, before = time.monotonic(), _others()
         if (found := PARTS[name](given)) is not None:
+            others = (_others() - before) / (time.monotonic() - began) / (os.cpu_count() or 1)
             record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.is_file() else {}
-            record[name] = {**here, "load": [before, os.getloadavg()[0]], **found}
+            record[name] = {**here, "others": max(0.0, others), **found}
             if "screening" in record and "chunks" in record:
                 record["projection"] = projection(record["screening"], record["chunks"])
             write_json(RECORD, record)
             write(record)
             print(TEXTS[name][1](record[name]), flush=True)
+
+
+def _others() -> float:
+    """Seconds of processor time that this process and those it has waited for have not used."""
+    machine = psutil.cpu_times()
+    return float(machine.user + machine.nice + machine.system) - sum(os.times()[:4])
 
 
 def write(record: Row) -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache, partial
@@ -115,7 +115,7 @@ def _pool(count: int, digest: str, model: Model) -> Executor:
 
     if sys.platform == "linux" and not torch.cuda.is_initialized():
         copies = multiprocessing.get_context("fork")
-        pool = ProcessPoolExecutor(count, copies, initializer=_begin, initargs=(os.getpid(), {digest: model}))
+        pool = ProcessPoolExecutor(count, copies, initializer=_begin_copy, initargs=(os.getpid(), digest, model))
         with warnings.catch_warnings():
             # Python warns of threads, which are not copied. A copy works in one, and holds no lock of another.
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -132,14 +132,20 @@ _copied: dict[str, Model] = {}
 """In a process that is a copy: the model by its digest."""
 
 
-def _begin(parent: int | None = None, models: Mapping[str, Model] | None = None) -> None:
+def _begin(parent: int | None = None) -> None:
     """Initialise a process."""
     import torch
 
     torch.set_num_threads(1)
-    _copied.update(models or {})
     if parent is not None:
         end_with(parent)
+
+
+def _begin_copy(parent: int, digest: str, model: Model) -> None:
+    """Initialise a copy, which writes nothing: a thread of the original may hold the lock of the screen."""
+    sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (as long as the process lives)
+    _copied[digest] = model
+    _begin(parent)
 
 
 @lru_cache(maxsize=2)
