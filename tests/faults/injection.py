@@ -21,11 +21,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["DIED", "HOWS", "Ended", "Point", "in_child", "in_worker"]
+__all__ = ["DIED", "HOWS", "Ended", "Point", "in_child", "in_worker", "stop_clock"]
 
 # Dies there; fails once; the disk is full from there on, so that only what needs no space succeeds.
 HOWS = ("die", "fail", "full")
@@ -160,10 +161,20 @@ def _line(point: Point) -> str:
     return f"{point.kind}\t{re.sub(r'[.][0-9]+[.]part', '.part', point.path)}\n"
 
 
+def stop_clock() -> None:
+    """Let time stand still, but for multiprocessing, which would wait for ever."""
+    from multiprocessing import connection, queues
+
+    moving: Any = SimpleNamespace(**vars(time))
+    setattr(connection, "time", moving)  # noqa: B010 (types)
+    setattr(queues, "time", moving)  # noqa: B010
+    time.process_time = time.monotonic = lambda: 0.0
+
+
 def in_worker(given: str) -> None:
     """Count the changes of this worker process; its change number ``at`` fails."""
     root, how, at, log = json.loads(given)
-    time.process_time = time.monotonic = lambda: 0.0  # as in the process that started it
+    stop_clock()  # as in the process that started it
     _Faults(root, how, at, os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)).install()
 
 

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from injection import DIED, HOWS, Ended, Point, in_child
+from injection import DIED, HOWS, Ended, Point, in_child, stop_clock
 
 __all__ = ["TRIALS", "BrokenError", "Trial", "attempt", "rendered"]
 
@@ -133,9 +133,10 @@ def _work(words: Sequence[str], workers: bool = False) -> None:
     if workers:
         fits._IN_PROCESS = 0
         os.environ["LOKY_MAX_CPU_COUNT"] = "2"
-    time.process_time = lambda: 0.0
-    clock = itertools.count(step=10)
-    time.monotonic = (lambda: 0.0) if words[0] in ("train", "tune") else (lambda: float(next(clock)))
+    stop_clock()
+    if words[0] not in ("train", "tune"):
+        clock = itertools.count(step=10)
+        time.monotonic = lambda: float(next(clock))
     os.environ["CCN_CACHE"] = "cache"
     try:
         match words:
@@ -247,7 +248,7 @@ def attempt(trial: Trial, base: Path, tell: Callable[[str], Any], every: int = 1
             _check_kept(trial, folder, before, unbroken, whole=ended.code == 0)
             # In the other order for every other change: what comes first mostly succeeds.
             for words in trial.again[:: -1 if at % 2 else 1] if ended.code else ():
-                ended = in_child(folder, partial(_work, words, trial.workers))
+                ended = child(folder, partial(_work, words, trial.workers))
                 _judge(trial, ended, None)
                 if not ended.code:
                     break
