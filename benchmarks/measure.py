@@ -21,9 +21,9 @@ from ccn.models import CCN
 def limited(what: str, value: float, *, most: float | None = None, least: float | None = None) -> dict[str, Any]:
     """A row of a table of measurements, with its limit and whether it is kept."""
     if most is not None:
-        return {"what": what, "value": value, "limit": f"at most {most:,g}", "met": value <= most}
+        return {"what": what, "value": value, "limit": f"at most {round(most, 2):,g}", "met": value <= most}
     if least is not None:
-        return {"what": what, "value": value, "limit": f"at least {least:,g}", "met": value >= least}
+        return {"what": what, "value": value, "limit": f"at least {round(least, 2):,g}", "met": value >= least}
     return {"what": what, "value": value, "limit": "", "met": None}
 
 

@@ -285,7 +285,7 @@ class Stream:
     """Processes on this machine; by default one per core."""
     device: Device = "cpu"
     chunk: int | None = None
-    """Rows per task; by default 250, on a cluster 1000."""
+    """Rows per task; by default 500, on a cluster 1000."""
     quiet: Quiet = False
     json: Json = False
 

@@ -36,7 +36,7 @@ __all__ = ["Done", "Options", "Source", "embed_file", "opened", "predict_file", 
 _GRAPHS = (".jsonl", ".ndjson")
 _PAGES = (".html", ".htm")
 _MOST_PROCESSES = 4096
-_CHUNK, _CHUNK_SENT = 250, 1000  # rows: a task costs more where it is sent
+_CHUNK, _CHUNK_SENT = 500, 1000  # rows: a task costs more where it is sent
 Source = str | Sequence[str]
 """A file, ``-`` for standard input, or a sequence of SMILES."""
 
@@ -55,7 +55,7 @@ class Options:
         device: ``cpu``, ``cuda``, ..
         processes: on this machine; by default one per core.
         cluster: the address of a Dask scheduler, or ``local``.
-        chunk: rows per task; by default 250, or 1000 on a cluster.
+        chunk: rows per task; by default 500, or 1000 on a cluster.
         resume: continue where an earlier run was interrupted.
         overwrite: start again where an earlier run was interrupted.
         spreadsheet_safe: put an apostrophe before text that a spreadsheet would run as a formula.

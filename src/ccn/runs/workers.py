@@ -6,6 +6,7 @@ a few chunks are in progress at any time, which bounds the memory.
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import multiprocessing
@@ -37,6 +38,7 @@ Texts = tuple[Sequence[str], NDArray[np.float32] | None]
 Mapper = Callable[[Iterable[Texts]], Iterator[Any]]
 """From chunks to their answers, in order."""
 
+_FEW = 8  # rows
 _ASK_SECONDS = 5.0  # between questions to a scheduler for the number of its threads
 
 
@@ -78,8 +80,11 @@ def processes(path: Path, digest: str, model: Model, question: Question, count: 
             if count == 1 or len(first) <= count:
                 yield from (ask(question, model, chunk) for chunk in every)
                 return
-            yield ask(question, model, next(every))  # compiles kernels and loads what copies of this process then have
+            texts, extra = first[0]
+            # Compiles kernels and loads what copies of this process then have.
+            ask(question, model, (texts[:_FEW], None if extra is None else extra[:_FEW]))
             pool = stack.enter_context(_pool(count, digest, model))
+            stack.callback(gc.unfreeze)
             try:
                 if model.fitted.device == "cpu":
 
@@ -116,6 +121,7 @@ def _pool(count: int, digest: str, model: Model) -> Executor:
     if sys.platform == "linux" and not torch.cuda.is_initialized():
         copies = multiprocessing.get_context("fork")
         pool = ProcessPoolExecutor(count, copies, initializer=_begin_copy, initargs=(os.getpid(), digest, model))
+        gc.freeze()  # the collector writes to what it looks at, and pages that are written to are copied
         with warnings.catch_warnings():
             # Python warns of threads, which are not copied. A copy works in one, and holds no lock of another.
             warnings.simplefilter("ignore", DeprecationWarning)
