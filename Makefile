@@ -80,7 +80,7 @@ fuzz: $(VENV)/.dev  ## 10,000 damaged inputs and forged models through the real 
 	$(BIN)/python -m tests.fuzz --processes 2 --report results/reliability/fuzz.json
 	$(BIN)/python -m tests.fuzz.page
 
-faults: $(VENV)/.dev  ## let every change on disk of small runs fail, and count what holds (half an hour or less)
+faults: $(VENV)/.dev  ## let every change on disk of small runs fail, and count what holds (about half an hour)
 	$(BIN)/python tests/faults --report results/reliability/faults.json --page docs/reliability.md
 
 bench: $(VENV)/.bench  ## measure against the yardsticks, in one run

@@ -133,5 +133,6 @@ def needs(what: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        package = (error.name or str(error)).partition(".")[0]
-        raise DependencyError(f"{what} needs {package}: pip install 'ccn[{extra}]'") from None
+        package = (error.name or "more packages").partition(".")[0]
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"  # it is there, and broken or old
+        raise DependencyError(f"{what} needs {package}{why}: pip install 'ccn[{extra}]'") from None
