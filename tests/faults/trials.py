@@ -107,7 +107,7 @@ TRIALS = [
     Trial("predictions as .xlsx", _SHEET, ("out.xlsx",), _flags(_SHEET), (_FORMER,)),
     Trial("training with a TensorBoard log", _LOGGED, ("run",), ((*_LOGGED, "--resume"),)),
     Trial("training of a stack by worker processes", _STACK, ("run",), ((*_STACK, "--resume"),), workers=True,
-          every=11),
+          every=3),
 ]  # fmt: skip
 
 
